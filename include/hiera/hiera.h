@@ -126,7 +126,8 @@ typedef struct hiera_config {
   uint32_t threads;         /* host device: threads a run may use; 0: every usable core */
   uint32_t reserved;        /* 0 */
 } hiera_config;
-#define HIERA_CONFIG_INIT {(uint32_t)sizeof(hiera_config), 0, NULL, NULL, NULL, 0, 0}
+#define HIERA_CONFIG_INIT \
+  { (uint32_t)sizeof(hiera_config), 0, NULL, NULL, NULL, 0, 0 }
 
 #define HIERA_MAX_RANK 8
 
@@ -160,18 +161,19 @@ typedef struct hiera_contract {
   uint32_t alignment;       /* bytes that every pointer is aligned to: 0 (its element) or 16 */
   uint32_t reserved;        /* 0 */
 } hiera_contract;
-#define HIERA_CONTRACT_INIT {(uint32_t)sizeof(hiera_contract), 0, 0, 0, 0.0, 0, 0, 0, 0, 0}
+#define HIERA_CONTRACT_INIT \
+  { (uint32_t)sizeof(hiera_contract), 0, 0, 0, 0.0, 0, 0, 0, 0, 0 }
 
 /* What to run while nothing better is known; it must be correct on its own. Called from
- * hiera_op_run in the thread that called that, with the pointers and scalars of that run. Any status
- * but HIERA_OK is returned to the caller of hiera_op_run. */
+ * hiera_op_run in the thread that called that, with the pointers and scalars of that run. Any
+ * status but HIERA_OK is returned to the caller of hiera_op_run. */
 typedef hiera_status (*hiera_baseline_fn)(void* user, void* const* pointers, const double* scalars,
                                           void* stream);
 
 /* An operator as a formula, for example
  *   "v[i,j] = c0*u[i,j] + c1*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"
- * in the language that docs/formulas.md describes. The order of `tensors` and `scalars` is the order
- * of pointers and values of a run. */
+ * in the language that docs/formulas.md describes. The order of `tensors` and `scalars` is the
+ * order of pointers and values of a run. */
 typedef struct hiera_formula {
   uint32_t struct_size;
   uint32_t tensor_count;
@@ -185,7 +187,7 @@ typedef struct hiera_formula {
   void* baseline_user;            /* must outlive the operator */
 } hiera_formula;
 #define HIERA_FORMULA_INIT \
-  {(uint32_t)sizeof(hiera_formula), 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
+  { (uint32_t)sizeof(hiera_formula), 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL }
 
 enum {
   HIERA_ACTIVATION_NONE = 0,
@@ -224,16 +226,19 @@ typedef struct hiera_gemm {
   hiera_baseline_fn baseline;     /* NULL: a library, else the interpreter */
   void* baseline_user;            /* must outlive the operator */
 } hiera_gemm;
-#define HIERA_GEMM_INIT                                                                         \
-  {(uint32_t)sizeof(hiera_gemm), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   NULL, NULL, NULL}
+#define HIERA_GEMM_INIT                                                                          \
+  {                                                                                              \
+    (uint32_t)sizeof(hiera_gemm), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        NULL, NULL, NULL                                                                         \
+  }
 
 #define HIERA_MAX_SPATIAL 3
 
-/* Cross-correlation, which deep-learning libraries call convolution. Pointers of a run: X, W, Y, then
- * bias where has_bias is 1, all dense. X is [n, c, input...], W [f, c/groups, kernel...], Y
+/* Cross-correlation, which deep-learning libraries call convolution. Pointers of a run: X, W, Y,
+ * then bias where has_bias is 1, all dense. X is [n, c, input...], W [f, c/groups, kernel...], Y
  * [n, f, output...]; with channels_last X is [n, input..., c], W [f, kernel..., c/groups], Y
- * [n, output..., f]. output = (input + pad_begin + pad_end - dilation*(kernel-1) - 1) / stride + 1. */
+ * [n, output..., f]. output = (input + pad_begin + pad_end - dilation*(kernel-1) - 1) / stride + 1.
+ */
 typedef struct hiera_conv {
   uint32_t struct_size;
   uint32_t dtype;
@@ -253,9 +258,11 @@ typedef struct hiera_conv {
   hiera_baseline_fn baseline;     /* NULL: the interpreter */
   void* baseline_user;            /* must outlive the operator */
 } hiera_conv;
-#define HIERA_CONV_INIT                                                                           \
-  {(uint32_t)sizeof(hiera_conv), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, \
-   {0, 0, 0}, {0, 0, 0}, 0, 0, NULL, NULL, NULL}
+#define HIERA_CONV_INIT                                                                            \
+  {                                                                                                \
+    (uint32_t)sizeof(hiera_conv), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, \
+        {0, 0, 0}, {0, 0, 0}, 0, 0, NULL, NULL, NULL                                               \
+  }
 
 typedef struct hiera_stencil_point {
   int64_t offset[HIERA_MAX_SPATIAL]; /* slowest axis first; entries from `rank` on are 0 */
@@ -278,7 +285,7 @@ typedef struct hiera_stencil {
   void* baseline_user;            /* must outlive the operator */
 } hiera_stencil;
 #define HIERA_STENCIL_INIT \
-  {(uint32_t)sizeof(hiera_stencil), 0, 0, 0, {0, 0, 0}, 0, NULL, 0, 0, NULL, NULL, NULL}
+  { (uint32_t)sizeof(hiera_stencil), 0, 0, 0, {0, 0, 0}, 0, NULL, 0, 0, NULL, NULL, NULL }
 
 typedef struct hiera_op_info {
   uint32_t struct_size;
@@ -292,7 +299,8 @@ typedef struct hiera_op_info {
   double flops;        /* floating-point operations of one run */
   double bytes;        /* bytes that one run must move at the least */
 } hiera_op_info;
-#define HIERA_OP_INFO_INIT {(uint32_t)sizeof(hiera_op_info), 0, 0, 0, 0, {0, 0}, 0.0, 0.0, 0.0, 0.0}
+#define HIERA_OP_INFO_INIT \
+  { (uint32_t)sizeof(hiera_op_info), 0, 0, 0, 0, {0, 0}, 0.0, 0.0, 0.0, 0.0 }
 
 typedef struct hiera_stats {
   uint32_t struct_size;
@@ -305,7 +313,8 @@ typedef struct hiera_stats {
   uint64_t rollbacks;        /* a variant was taken back after the swap */
   uint64_t unfit_runs;       /* runs that fell to the baseline: a pointer was misaligned, say */
 } hiera_stats;
-#define HIERA_STATS_INIT {(uint32_t)sizeof(hiera_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+#define HIERA_STATS_INIT \
+  { (uint32_t)sizeof(hiera_stats), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* May be called from any thread; must not call HIERA. text is borrowed during the call. */
 typedef void (*hiera_log_fn)(void* user, uint32_t level, const char* text);
@@ -356,9 +365,9 @@ HIERA_API hiera_status hiera_op_create_stencil(hiera_engine* engine, const hiera
 HIERA_API void hiera_op_destroy(hiera_op* op);
 
 /* Runs the operator. pointers: one per tensor, in the operator's order; scalars: one per scalar, or
- * NULL where there are none. No output may overlap another tensor. stream: the device's stream; NULL
- * on the host, where the outputs are complete when the call returns. Errors: invalid argument (a
- * NULL pointer for a tensor that has elements, a scalar that contradicts its class), what the
+ * NULL where there are none. No output may overlap another tensor. stream: the device's stream;
+ * NULL on the host, where the outputs are complete when the call returns. Errors: invalid argument
+ * (a NULL pointer for a tensor that has elements, a scalar that contradicts its class), what the
  * caller's own baseline returned, or what the device reports.
  * Thread: any, also for one operator at once with different outputs; Blocks: no (no lock, no
  * allocation and no system call of ours once a variant is active). */
@@ -379,9 +388,9 @@ HIERA_API hiera_status hiera_op_settle(hiera_op* op, uint64_t timeout_ns);
 /* What a run would use now. Thread: any; Blocks: no. */
 HIERA_API hiera_status hiera_op_get_info(const hiera_op* op, hiera_op_info* info_out);
 
-/* Why the operator runs as it does, in plain words: task, baseline, what was tried, what won. Writes
- * at most capacity bytes, always ended by a zero where capacity > 0, and the full length without the
- * zero to length_out, which may be NULL; call with capacity 0 to ask for the length.
+/* Why the operator runs as it does, in plain words: task, baseline, what was tried, what won.
+ * Writes at most capacity bytes, always ended by a zero where capacity > 0, and the full length
+ * without the zero to length_out, which may be NULL; call with capacity 0 to ask for the length.
  * Thread: any; Blocks: up to one second, asking the planner. */
 HIERA_API hiera_status hiera_op_explain(hiera_op* op, char* text_out, size_t capacity,
                                         size_t* length_out);

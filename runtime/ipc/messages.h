@@ -138,7 +138,7 @@ struct JudgeReport {
   double build_seconds = 0;
 };
 
-// -----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------
 
 using Message = std::variant<Hello, PlanRequest, BaselineReport, VariantReport, Query, Welcome,
                              Announce, Settled, Progress, Reply, MachineRequest, JudgeRequest,
