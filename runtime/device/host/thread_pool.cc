@@ -180,12 +180,18 @@ ThreadPool::Crew* ThreadPool::CurrentCrew() const {
 }
 
 void ThreadPool::RunFace(const hiera_parallel* self, long count, Body body, void* context) {
-  reinterpret_cast<const Face*>(self)->pool->Run(count, body, context);
+  reinterpret_cast<const PoolFace*>(self)->pool->Run(count, body, context, self->threads);
 }
 
-void ThreadPool::Run(long count, Body body, void* context) const {
+PoolFace ThreadPool::FaceOf(int at_most) const {
+  PoolFace face = face_;
+  if (at_most > 0) face.abi.threads = std::min(at_most, threads());
+  return face;
+}
+
+void ThreadPool::Run(long count, Body body, void* context, int at_most) const {
   if (count <= 0) return;
-  const int pieces = static_cast<int>(std::min<long>(threads(), count));
+  const int pieces = static_cast<int>(std::min<long>(std::min(at_most, threads()), count));
   if (pieces == 1 || t_inside_region) return RunPiecesHere(count, pieces, 0, pieces, body, context);
   Crew& crew = *CurrentCrew();
   if (crew.taken.exchange(true, std::memory_order_acquire)) {

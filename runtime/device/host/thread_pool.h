@@ -29,6 +29,15 @@ inline PieceRange PieceOf(long count, int pieces, int piece) {
   return {begin, begin + size + (piece < longer ? 1 : 0)};
 }
 
+class ThreadPool;
+
+// A pool as candidates see it, perhaps with fewer threads. The pool must outlive it; it is handed
+// out by address, so keep it where it does not move.
+struct PoolFace {
+  hiera_parallel abi;  // first: `self` of abi.run is the face
+  const ThreadPool* pool;
+};
+
 class ThreadPool {
  public:
   using Body = void (*)(void* context, long begin, long end, int thread);
@@ -42,23 +51,22 @@ class ThreadPool {
 
   int threads() const { return face_.abi.threads; }
   const hiera_parallel* parallel() const { return &face_.abi; }
+  // A face with at most `threads` threads; 0: all.
+  PoolFace FaceOf(int threads) const;
 
-  // See struct hiera_parallel. Blocks until every piece is done. Neither allocates nor locks once
-  // the workers exist; a system call is made only to wake a thread that has gone to sleep, or to
-  // sleep.
-  void Run(long count, Body body, void* context) const;
+  // See struct hiera_parallel; at most `threads` >= 1 threads of the pool take part. Blocks until
+  // every piece is done. Neither allocates nor locks once the workers exist; a system call is made
+  // only to wake a thread that has gone to sleep, or to sleep.
+  void Run(long count, Body body, void* context, int threads) const;
+  void Run(long count, Body body, void* context) const { Run(count, body, context, threads()); }
 
  private:
   struct Crew;
-  struct Face {
-    hiera_parallel abi;  // first: `self` of abi.run is the face
-    const ThreadPool* pool;
-  };
 
   static void RunFace(const hiera_parallel* self, long count, Body body, void* context);
   Crew* CurrentCrew() const;
 
-  Face face_;
+  PoolFace face_;
   mutable std::atomic<Crew*> crew_{nullptr};  // replaced after a fork
 };
 

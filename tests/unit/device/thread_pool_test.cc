@@ -13,7 +13,9 @@
 #include <vector>
 
 // Thread sanitizer refuses threads in the child of a threaded process unless told otherwise.
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
+  return "die_after_fork=0";
+}
 
 namespace hiera {
 namespace {
@@ -93,6 +95,24 @@ TEST(ThreadPoolTest, ThroughTheAbi) {
   std::atomic<long> sum{0};
   parallel->run(parallel, 1234, CountInto, &sum);
   EXPECT_EQ(sum.load(), 1234);
+}
+
+TEST(ThreadPoolTest, FaceWithFewerThreads) {
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.FaceOf(0).abi.threads, 4);
+  EXPECT_EQ(pool.FaceOf(9).abi.threads, 4);
+  const PoolFace face = pool.FaceOf(2);
+  EXPECT_EQ(face.abi.threads, 2);
+  std::atomic<int> highest{0};
+  face.abi.run(
+      &face.abi, 100,
+      [](void* context, long, long, int thread) {
+        auto& h = *static_cast<std::atomic<int>*>(context);
+        for (int seen = h; thread > seen && !h.compare_exchange_weak(seen, thread);) {
+        }
+      },
+      &highest);
+  EXPECT_EQ(highest.load(), 1);
 }
 
 TEST(ThreadPoolTest, ManyRegionsInARow) {

@@ -1,0 +1,82 @@
+#include "runtime/device/host/host_object.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "runtime/device/host/abi.h"
+#include "runtime/device/host/workspace_blocks.h"
+
+namespace hiera {
+namespace {
+
+struct CloseLibrary {
+  void operator()(void* library) const { dlclose(library); }
+};
+using Library = std::unique_ptr<void, CloseLibrary>;
+
+class HostObject final : public Executable {
+ public:
+  HostObject(Library library, hiera_variant_fn entry, std::unique_ptr<WorkspaceBlocks> workspace,
+             PoolFace face)
+      : library_(std::move(library)),
+        entry_(entry),
+        workspace_(std::move(workspace)),
+        face_(face) {}
+
+  hiera_status Run(const Call& call) const noexcept override {
+    void* block = nullptr;
+    if (workspace_ != nullptr) {
+      block = workspace_->Acquire();
+      if (block == nullptr) return HIERA_UNAVAILABLE;
+    }
+    const hiera_host_call arguments = {call.pointers, call.scalars, block, &face_.abi};
+    entry_(&arguments);
+    if (block != nullptr) workspace_->Release(block);
+    return HIERA_OK;
+  }
+
+ private:
+  Library library_;  // holds the code of entry_
+  hiera_variant_fn entry_;
+  std::unique_ptr<WorkspaceBlocks> workspace_;  // null: the variant needs none
+  PoolFace face_;
+};
+
+std::string LinkerError() {
+  const char* error = dlerror();
+  return error == nullptr ? "no reason given" : error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executable>> LoadHostObject(const LaunchPlan& plan, const std::string& path,
+                                                   const ThreadPool& pool) {
+  if (plan.text != "object") {
+    return InvalidArgument("launch plan: the host loads \"object\", not \"" + plan.text + "\"");
+  }
+  if (plan.workspace_bytes < 0 || plan.threads < 0) {
+    return InvalidArgument("launch plan: workspace_bytes and threads must not be negative");
+  }
+  if (path.empty() || path[0] != '/' || path.rfind("/proc/", 0) == 0) {
+    return InvalidArgument("artifact path '" + path +
+                           "': must be absolute, and not a reusable name under /proc");
+  }
+  Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr) return DeviceError("artifact does not load: " + LinkerError());
+  void* entry = dlsym(library.get(), "hiera_variant");
+  if (entry == nullptr) {
+    return DeviceError("artifact " + path + " does not define hiera_variant: " + LinkerError());
+  }
+  std::unique_ptr<WorkspaceBlocks> workspace;
+  if (plan.workspace_bytes > 0) {
+    auto blocks = WorkspaceBlocks::Make(plan.workspace_bytes);
+    if (!blocks.ok()) return blocks.status();
+    workspace = *std::move(blocks);
+  }
+  return std::unique_ptr<Executable>(
+      new HostObject(std::move(library), reinterpret_cast<hiera_variant_fn>(entry),
+                     std::move(workspace), pool.FaceOf(plan.threads)));
+}
+
+}  // namespace hiera
