@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+extern char** environ;
+
 namespace hiera {
 namespace {
 
@@ -38,6 +40,9 @@ Environment Read() {
   e.xdg_cache_home = Text("XDG_CACHE_HOME");
   e.xdg_runtime_dir = Text("XDG_RUNTIME_DIR");
   e.path = Text("PATH");
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    e.all.emplace_back(*entry);
+  }
   return e;
 }
 

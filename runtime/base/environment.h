@@ -4,6 +4,7 @@
 #define HIERA_RUNTIME_BASE_ENVIRONMENT_H_
 
 #include <string>
+#include <vector>
 
 namespace hiera {
 
@@ -25,6 +26,9 @@ struct Environment {
   std::string xdg_cache_home;   // XDG_CACHE_HOME
   std::string xdg_runtime_dir;  // XDG_RUNTIME_DIR
   std::string path;             // PATH
+
+  // Every variable as "NAME=value", for the programs that are started.
+  std::vector<std::string> all;
 };
 
 const Environment& GetEnvironment();
