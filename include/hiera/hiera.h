@@ -124,7 +124,7 @@ typedef struct hiera_config {
   const char* store_dir;    /* NULL: HIERA_STORE, else the user's cache folder */
   const char* planner_path; /* NULL: HIERA_PLANNER, else beside the library, else on PATH */
   uint32_t threads;         /* host device: threads a run may use; 0: every usable core */
-  uint32_t reserved;        /* 0 */
+  uint32_t plan_seconds;    /* wall time the planner may spend on one operator; 0: its default */
 } hiera_config;
 #define HIERA_CONFIG_INIT \
   { (uint32_t)sizeof(hiera_config), 0, NULL, NULL, NULL, 0, 0 }
