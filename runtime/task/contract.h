@@ -3,7 +3,9 @@
 #define HIERA_RUNTIME_TASK_CONTRACT_H_
 
 #include <cstdint>
+#include <string_view>
 
+#include "runtime/base/status.h"
 #include "runtime/task/tensor.h"
 
 namespace hiera {
@@ -42,6 +44,14 @@ struct Contract {
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };
+
+std::string_view ArithmeticName(Arithmetic arithmetic);  // "exact", "reassociate", "tf32"
+Result<Arithmetic> ArithmeticFromName(std::string_view name);
+std::string_view InputsName(Inputs inputs);  // "any", "normal", "positive"
+Result<Inputs> InputsFromName(std::string_view name);
+
+// Every field in range. Names the field at fault.
+Status Validate(const Contract& contract);
 
 }  // namespace hiera
 

@@ -1,7 +1,10 @@
 // Formula: the typed tree of a task's statements after names, ranges and types are resolved. The
 // parser and the typed constructors build it; the reference, the interpreter, the code generators
 // and the classification read it. A plain value, held in one array of nodes; children precede
-// parents, so a loop over the array visits them first.
+// parents, and statements follow one another, so a loop over the array visits them in order. A node
+// may be the operand of several others of its statement (x^2 is x*x of one node x): the tree is
+// walked as one where it is read, and computed once by whoever loops over the array. Every node is
+// reached from a statement's root.
 #ifndef HIERA_RUNTIME_TASK_FORMULA_H_
 #define HIERA_RUNTIME_TASK_FORMULA_H_
 
@@ -25,8 +28,9 @@ struct Index {
 };
 
 // (sum of coefficient * index + offset) / divisor. An inexact quotient is out of range, which is
-// how strided transposed convolutions are said. Terms are sorted by index, with no zero
-// coefficient.
+// how strided transposed convolutions are said; where one can occur the tensor's rule is zero or
+// keep, for the others have no element to take. Terms are sorted by index, with no zero
+// coefficient; every number is at most 2^31 in size and the fraction is in lowest terms.
 struct Affine {
   std::vector<std::pair<int, int64_t>> terms;  // (position in Formula::indices, coefficient)
   int64_t offset = 0;
@@ -133,7 +137,8 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// tensors[output][indices] = nodes[root], for every value of the indices. Where a read of the
+// tensors[output][indices] = nodes[root], for every value of the indices. The root's type is that of
+// the output: real for a real dtype, integer for i32, boolean for bool. Where a read of the
 // element breaks a kKeep rule the element is not written. Statements run one after another, each
 // finished before the next begins.
 struct Statement {

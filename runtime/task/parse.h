@@ -8,7 +8,11 @@
 //   contract  := "contract" { WORD "=" VALUE }         error, arithmetic, inputs, accumulate,
 //                                                      deterministic, special, workspace, align
 //   steps     := "steps" INT "(" NAME "=" NAME { "," NAME "=" NAME } ")"
-//   statement := NAME [ "[" NAME {"," NAME} "]" ] "=" expression
+//   statement := NAME [ "[" index {"," index} "]" ] [ "outside" RULE ] "=" expression
+//   index     := NAME [ "<" INT ]                     on the left side and in reductions
+//
+// A newline after an operator, a comma or a colon does not count either. A left side that is no
+// declared tensor is a local, the only one to state its rule for reads outside there.
 //
 // Expressions have the usual operators (or and not, comparisons, + - * / %, unary -, ^ for powers),
 // calls f(x), select(c, a, b), reductions sum(k, l<3: body) [max min prod mean argmax argmin any
