@@ -165,7 +165,12 @@ bool Resolver::SubscriptOf(int e, int tensor, int axis, Subscript* subscript) {
                     Quoted(task_->tensors[tensor].name) + " must be an integer, and it is " +
                     (builder_.type_of(value) == ValueType::kReal ? "real" : "a truth value")) >= 0;
   }
-  subscript->gather = value;
+  const Node& node = builder_.node(value);
+  if (node.op == Op::kIndex) {
+    subscript->affine = node.affine;
+  } else {
+    subscript->gather = value;
+  }
   return true;
 }
 
