@@ -121,7 +121,7 @@ Status WriteIndex(const std::string& path, const IndexContents& contents) {
   return SyncFolder(FolderOf(path));
 }
 
-struct Index::Mapping {
+struct PublishedIndex::Mapping {
   std::string path;
   const char* data = nullptr;
   size_t bytes = 0;
@@ -187,9 +187,9 @@ struct Index::Mapping {
   }
 };
 
-Index::~Index() = default;
+PublishedIndex::~PublishedIndex() = default;
 
-Result<std::shared_ptr<const Index>> Index::Open(const std::string& path) {
+Result<std::shared_ptr<const PublishedIndex>> PublishedIndex::Open(const std::string& path) {
   const std::string folder = FolderOf(path);
   struct stat file;
   if (stat(folder.c_str(), &file) != 0) return Failed("find", folder);
@@ -221,12 +221,12 @@ Result<std::shared_ptr<const Index>> Index::Open(const std::string& path) {
   mapping->inode = file.st_ino;
   mapping->changed = file.st_mtim;
   HIERA_RETURN_IF_ERROR(mapping->ReadHeader());
-  std::shared_ptr<Index> index(new Index);
+  std::shared_ptr<PublishedIndex> index(new PublishedIndex);
   index->mapping_ = std::move(mapping);
-  return std::shared_ptr<const Index>(std::move(index));
+  return std::shared_ptr<const PublishedIndex>(std::move(index));
 }
 
-std::optional<Variant> Index::Find(const Hash128& key) const {
+std::optional<Variant> PublishedIndex::Find(const Hash128& key) const {
   const Mapping& m = *mapping_;
   uint64_t begin = 0, end = m.count;
   while (begin < end) {
@@ -250,12 +250,12 @@ std::optional<Variant> Index::Find(const Hash128& key) const {
   return *std::move(variant);
 }
 
-uint64_t Index::generation() const { return mapping_->generation; }
-bool Index::switched_off() const { return mapping_->switched_off; }
-size_t Index::size() const { return mapping_->count; }
-Hash128 Index::digest() const { return HashBytes(mapping_->View()); }
+uint64_t PublishedIndex::generation() const { return mapping_->generation; }
+bool PublishedIndex::switched_off() const { return mapping_->switched_off; }
+size_t PublishedIndex::size() const { return mapping_->count; }
+Hash128 PublishedIndex::digest() const { return HashBytes(mapping_->View()); }
 
-bool Index::Superseded() const {
+bool PublishedIndex::Superseded() const {
   struct stat file;
   if (stat(mapping_->path.c_str(), &file) != 0) return true;
   return file.st_dev != mapping_->device || file.st_ino != mapping_->inode ||

@@ -29,14 +29,14 @@ struct IndexContents {
 Status WriteIndex(const std::string& path, const IndexContents& contents);
 
 // An open index. Immutable; any thread.
-class Index {
+class PublishedIndex {
  public:
   // Errors: kUnavailable (there is none), kInvalidArgument (damaged, another version, or the file
   // or its folder can be written by someone else).
-  static Result<std::shared_ptr<const Index>> Open(const std::string& path);
-  ~Index();
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
+  static Result<std::shared_ptr<const PublishedIndex>> Open(const std::string& path);
+  ~PublishedIndex();
+  PublishedIndex(const PublishedIndex&) = delete;
+  PublishedIndex& operator=(const PublishedIndex&) = delete;
 
   // The variant of a key; empty where there is none or its record is damaged. Below a microsecond.
   std::optional<Variant> Find(const Hash128& key) const;
@@ -49,7 +49,7 @@ class Index {
   bool Superseded() const;
 
  private:
-  Index() = default;
+  PublishedIndex() = default;
   struct Mapping;
   std::unique_ptr<Mapping> mapping_;
 };

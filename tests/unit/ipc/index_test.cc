@@ -50,7 +50,7 @@ TEST(Index, FindsEveryVariantAndNothingElse) {
   const TemporaryFolder folder;
   const IndexContents contents = RandomContents(1000, 1);
   ASSERT_TRUE(WriteIndex(folder / "index", contents).ok());
-  const auto index = Index::Open(folder / "index");
+  const auto index = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_EQ((*index)->size(), 1000u);
   EXPECT_EQ((*index)->generation(), 17u);
@@ -73,7 +73,7 @@ TEST(Index, KeysThatDifferInOneWordOnlyAreDifferent) {
     contents.variants.push_back(VariantOf(key));
   }
   ASSERT_TRUE(WriteIndex(folder / "index", contents).ok());
-  const auto index = Index::Open(folder / "index");
+  const auto index = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(index.ok());
   for (const Variant& variant : contents.variants) EXPECT_EQ((*index)->Find(variant.key), variant);
 }
@@ -81,7 +81,7 @@ TEST(Index, KeysThatDifferInOneWordOnlyAreDifferent) {
 TEST(Index, MayBeEmptyAndSwitchedOff) {
   const TemporaryFolder folder;
   ASSERT_TRUE(WriteIndex(folder / "index", {.generation = 3, .switched_off = true}).ok());
-  const auto index = Index::Open(folder / "index");
+  const auto index = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_EQ((*index)->size(), 0u);
   EXPECT_TRUE((*index)->switched_off());
@@ -93,7 +93,7 @@ TEST(Index, RefusesTwoVariantsOfOneKey) {
   IndexContents contents;
   contents.variants = {VariantOf({1, 2}), VariantOf({1, 2})};
   EXPECT_EQ(WriteIndex(folder / "index", contents).code(), Code::kInvalidArgument);
-  EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kUnavailable);
+  EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kUnavailable);
 }
 
 // Every single byte of the file, each bit pattern that a fault may leave.
@@ -108,7 +108,7 @@ TEST(Index, AFlippedByteIsAnErrorOrAMissNeverAWrongVariant) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ mask);
       ReplaceFile(folder / "index", bad);
-      const auto index = Index::Open(folder / "index");
+      const auto index = PublishedIndex::Open(folder / "index");
       if (!index.ok()) {
         EXPECT_EQ(index.status().code(), Code::kInvalidArgument);
         continue;
@@ -135,10 +135,11 @@ TEST(Index, ATruncatedOrExtendedFileIsAnError) {
   const std::string good = ReadFile(folder / "index");
   for (size_t size = 0; size < good.size(); ++size) {
     ReplaceFile(folder / "index", good.substr(0, size));
-    EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument) << size;
+    EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument)
+        << size;
   }
   ReplaceFile(folder / "index", good + "x");
-  EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument);
 }
 
 TEST(Index, AnotherVersionIsRefusedByName) {
@@ -149,7 +150,7 @@ TEST(Index, AnotherVersionIsRefusedByName) {
   const uint64_t checksum = Checksum64(std::string_view(other).substr(0, 48));
   other.replace(48, 8, reinterpret_cast<const char*>(&checksum), 8);
   ReplaceFile(folder / "index", other);
-  const auto index = Index::Open(folder / "index");
+  const auto index = PublishedIndex::Open(folder / "index");
   ASSERT_FALSE(index.ok());
   EXPECT_NE(index.status().message().find("version 2"), std::string::npos);
 }
@@ -158,13 +159,13 @@ TEST(Index, AReplacedFileIsNoticedAndTheOldOneStaysReadable) {
   const TemporaryFolder folder;
   const IndexContents first = RandomContents(5, 5), second = RandomContents(5, 6);
   ASSERT_TRUE(WriteIndex(folder / "index", first).ok());
-  const auto old = Index::Open(folder / "index");
+  const auto old = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(old.ok());
   EXPECT_FALSE((*old)->Superseded());
   ASSERT_TRUE(WriteIndex(folder / "index", second).ok());
   EXPECT_TRUE((*old)->Superseded());
   for (const Variant& variant : first.variants) EXPECT_EQ((*old)->Find(variant.key), variant);
-  const auto fresh = Index::Open(folder / "index");
+  const auto fresh = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(fresh.ok());
   EXPECT_FALSE((*fresh)->Superseded());
   EXPECT_FALSE((*fresh)->Find(first.variants[0].key).has_value());
@@ -180,7 +181,7 @@ TEST(Index, TheDigestIsOfTheContents) {
   // The order in which variants are given does not matter.
   std::reverse(contents.variants.begin(), contents.variants.end());
   ASSERT_TRUE(WriteIndex(folder / "b", contents).ok());
-  const auto a = Index::Open(folder / "a"), b = Index::Open(folder / "b");
+  const auto a = PublishedIndex::Open(folder / "a"), b = PublishedIndex::Open(folder / "b");
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ((*a)->digest(), (*b)->digest());
 }
@@ -194,34 +195,34 @@ TEST(Index, OneThatOthersCanWriteIsRefused) {
   EXPECT_EQ(file.st_mode & 0777, 0600u);
   for (const mode_t mode : {0620, 0602, 0666}) {
     ASSERT_EQ(chmod((folder / "index").c_str(), mode), 0);
-    EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument);
   }
   ASSERT_EQ(chmod((folder / "index").c_str(), 0644), 0);
-  EXPECT_TRUE(Index::Open(folder / "index").ok());
+  EXPECT_TRUE(PublishedIndex::Open(folder / "index").ok());
   ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
-  EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument);
   ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
-  EXPECT_TRUE(Index::Open(folder / "index").ok());
+  EXPECT_TRUE(PublishedIndex::Open(folder / "index").ok());
   if (geteuid() == 0) {
     ASSERT_EQ(chown((folder / "index").c_str(), 12345, 12345), 0);
-    EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument);
   }
 }
 
 TEST(Index, WhatIsNotAFileIsRefused) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkdir((folder / "index").c_str(), 0700), 0);
-  EXPECT_EQ(Index::Open(folder / "index").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PublishedIndex::Open(folder / "index").status().code(), Code::kInvalidArgument);
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
-  EXPECT_EQ(Index::Open(folder / "fifo").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Index::Open(folder / "none/index").status().code(), Code::kUnavailable);
+  EXPECT_EQ(PublishedIndex::Open(folder / "fifo").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(PublishedIndex::Open(folder / "none/index").status().code(), Code::kUnavailable);
 }
 
 TEST(Index, AWriterThatWasKilledLeavesNothingInTheWay) {
   const TemporaryFolder folder;
   std::ofstream(folder / "index.new") << "half a file";
   ASSERT_TRUE(WriteIndex(folder / "index", RandomContents(2, 9)).ok());
-  EXPECT_TRUE(Index::Open(folder / "index").ok());
+  EXPECT_TRUE(PublishedIndex::Open(folder / "index").ok());
   EXPECT_FALSE(std::filesystem::exists(folder / "index.new"));
 }
 
@@ -238,7 +239,7 @@ TEST(Index, HoldsNoDescriptor) {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
   const auto before = count();
-  const auto index = Index::Open(folder / "index");
+  const auto index = PublishedIndex::Open(folder / "index");
   ASSERT_TRUE(index.ok());
   EXPECT_EQ(count(), before);
 }
