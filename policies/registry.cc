@@ -1,9 +1,12 @@
+#include "policies/kernel/stencil.h"
 #include "policies/policy.h"
 
 namespace hiera {
 
 const std::vector<const Policy*>& HostPolicies() {
-  static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{};
+  static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
+      new StencilPolicy,
+  };
   return policies;
 }
 
