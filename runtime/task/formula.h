@@ -137,8 +137,8 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// tensors[output][indices] = nodes[root], for every value of the indices. The root's type is that of
-// the output: real for a real dtype, integer for i32, boolean for bool. Where a read of the
+// tensors[output][indices] = nodes[root], for every value of the indices. The root's type is that
+// of the output: real for a real dtype, integer for i32, boolean for bool. Where a read of the
 // element breaks a kKeep rule the element is not written. Statements run one after another, each
 // finished before the next begins.
 struct Statement {
