@@ -1,3 +1,4 @@
+#include "policies/framework/framework_policy.h"
 #include "policies/kernel/stencil.h"
 #include "policies/policy.h"
 
@@ -6,6 +7,7 @@ namespace hiera {
 const std::vector<const Policy*>& HostPolicies() {
   static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
       new StencilPolicy,
+      &FrameworkPolicy(),
   };
   return policies;
 }
