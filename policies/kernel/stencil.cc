@@ -127,7 +127,6 @@ Candidate MakeStencilCandidate(const StencilTask& stencil, const StencilPlan& pl
   candidate.reason = std::move(reason);
   candidate.compiler = plan.compiler;
   candidate.flags = {"-fno-math-errno"};
-  if (!stencil.exact) candidate.flags.push_back("-ffp-contract=fast");
   candidate.plan.workspace_bytes = StencilWorkspaceBytes(stencil, plan);
   candidate.plan.threads = plan.slots;
   candidate.predicted_ns = predicted_ns;

@@ -140,32 +140,15 @@ class CellWriter {
         function = "Not";
         break;
       case Op::kExp:
-        function = "Exp";
-        break;
       case Op::kLog:
-        function = "Log";
-        break;
       case Op::kSin:
-        function = "Sin";
-        break;
       case Op::kCos:
-        function = "Cos";
-        break;
       case Op::kTanh:
-        function = "Tanh";
-        break;
       case Op::kErf:
-        function = "Erf";
-        break;
       case Op::kSigmoid:
-        function = "Sigmoid";
-        break;
       case Op::kGelu:
-        function = "Gelu";
-        break;
       case Op::kSilu:
-        function = "Silu";
-        break;
+        return Refuse("uses a transcendental function");
       default:
         return Refuse("uses a reduction or a scan");
     }
@@ -178,9 +161,6 @@ class CellWriter {
     StencilTask::Work& work = cell_.work;
     work.roots += op == Op::kSqrt || op == Op::kRsqrt;
     work.divisions += op == Op::kRsqrt;
-    const bool simple = op == Op::kSqrt || op == Op::kRsqrt || op == Op::kAbs || op == Op::kFloor ||
-                        op == Op::kRelu || op == Op::kNot;
-    work.calls += !simple;
     work.operations += op == Op::kRelu ? 2 : 1;
   }
 
@@ -205,8 +185,7 @@ class CellWriter {
       case Op::kSelect:
         return WriteCall(n, "Select", 1, value);
       case Op::kPow:
-        ++cell_.work.calls;
-        return WriteCall(n, "Pow", 1, value);
+        return Refuse("uses a transcendental function");
       case Op::kLess:
         return WriteComparison(n, "<", value);
       case Op::kLessEqual:

@@ -34,7 +34,7 @@ struct StencilTask {
     int64_t reads = 0;
     int64_t shifted_reads = 0;  // at an offset along the row: not aligned to a register
     int64_t operations = 0;     // a multiplication and the addition of its product count as one
-    int64_t divisions = 0, roots = 0, calls = 0;
+    int64_t divisions = 0, roots = 0;
   };
 
   DType dtype = DType::kF32;
@@ -51,7 +51,6 @@ struct StencilTask {
   int64_t steps = 1;
   int64_t max_fuse = 1;  // more steps than this may not share a pass
   int64_t workspace_limit = 0;
-  bool exact = false;  // no contraction
   Work work;
   std::string cell;  // the functor's body: statements over `u` and `s`
 

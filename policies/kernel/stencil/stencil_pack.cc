@@ -169,7 +169,7 @@ inline Mask<T, U> Not(Mask<T, U> a) {
 }
 
 // A function of plain numbers, applied to every lane; compilers turn the loop over a square root
-// into one instruction, and that over a library function into calls.
+// into one instruction.
 template <class F, class T>
 inline Pack<T, 1> Map(F f, Pack<T, 1> a) {
   for (int i = 0; i < kLanes<T>; ++i) a.v[i] = f(a.v[i]);
@@ -179,16 +179,6 @@ template <class F, class T, int U>
 inline Pack<T, U> Map(F f, Pack<T, U> a) {
   return {Map(f, a.low), Map(f, a.high)};
 }
-template <class F, class T>
-inline Pack<T, 1> Map(F f, Pack<T, 1> a, Pack<T, 1> b) {
-  for (int i = 0; i < kLanes<T>; ++i) a.v[i] = f(a.v[i], b.v[i]);
-  return a;
-}
-template <class F, class T, int U>
-inline Pack<T, U> Map(F f, Pack<T, U> a, Pack<T, U> b) {
-  return {Map(f, a.low, b.low), Map(f, a.high, b.high)};
-}
-
 // The compiler's own functions, by the type of their argument.
 #define HIERA_STENCIL_FUNCTION(Name, function)                      \
   inline float Name(float x) { return __builtin_##function##f(x); } \
@@ -200,41 +190,16 @@ inline Pack<T, U> Map(F f, Pack<T, U> a, Pack<T, U> b) {
 HIERA_STENCIL_FUNCTION(Sqrt, sqrt)
 HIERA_STENCIL_FUNCTION(Abs, fabs)
 HIERA_STENCIL_FUNCTION(Floor, floor)
-HIERA_STENCIL_FUNCTION(Exp, exp)
-HIERA_STENCIL_FUNCTION(Log, log)
-HIERA_STENCIL_FUNCTION(Sin, sin)
-HIERA_STENCIL_FUNCTION(Cos, cos)
-HIERA_STENCIL_FUNCTION(Tanh, tanh)
-HIERA_STENCIL_FUNCTION(Erf, erf)
 #undef HIERA_STENCIL_FUNCTION
-
-inline float Raise(float x, float y) { return __builtin_powf(x, y); }
-inline double Raise(double x, double y) { return __builtin_pow(x, y); }
-template <class T, int U>
-inline Pack<T, U> Pow(Pack<T, U> a, Pack<T, U> b) {
-  return Map([](T x, T y) { return Raise(x, y); }, a, b);
-}
 
 template <class T, int U>
 inline Pack<T, U> Rsqrt(Pack<T, U> a) {
   return T(1) / Sqrt(a);
 }
-template <class T, int U>
-inline Pack<T, U> Sigmoid(Pack<T, U> a) {
-  return T(1) / (T(1) + Exp(-a));
-}
 // A NaN stays one: the comparison is false.
 template <class T, int U>
 inline Pack<T, U> Relu(Pack<T, U> a) {
   return Select(a < T(0), Pack<T, U>::Splat(0), a);
-}
-template <class T, int U>
-inline Pack<T, U> Gelu(Pack<T, U> a) {
-  return T(0.5) * a * (T(1) + Erf(a * T(0.70710678118654752440)));
-}
-template <class T, int U>
-inline Pack<T, U> Silu(Pack<T, U> a) {
-  return a * Sigmoid(a);
 }
 // A NaN in either operand gives a NaN: neither comparison holds then.
 template <class T, int U>
