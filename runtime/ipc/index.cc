@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/durable.h"
 #include "runtime/base/folder.h"
 
 namespace hiera {
@@ -49,32 +50,6 @@ Status Failed(const char* what, const std::string& path) {
   return errno == ENOMEM ? OutOfMemory(text) : Unavailable(text);
 }
 
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed("write", path);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  if (fsync(fd) != 0) return Failed("sync", path);
-  return {};
-}
-
-Status SyncFolder(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Failed("open", folder);
-  const bool synced = fsync(fd) == 0;
-  const Status status = synced ? Status() : Failed("sync", folder);
-  close(fd);
-  return status;
-}
-
 Result<std::string> EncodeIndex(const IndexContents& contents) {
   std::vector<const Variant*> sorted;
   for (const Variant& variant : contents.variants) sorted.push_back(&variant);
@@ -107,18 +82,7 @@ Result<std::string> EncodeIndex(const IndexContents& contents) {
 Status WriteIndex(const std::string& path, const IndexContents& contents) {
   const Result<std::string> bytes = EncodeIndex(contents);
   if (!bytes.ok()) return bytes.status();
-  const std::string fresh = path + ".new";
-  unlink(fresh.c_str());  // of a writer that was killed
-  const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return Failed("make", fresh);
-  Status status = WriteWhole(fd, *bytes, fresh);
-  close(fd);
-  if (status.ok() && rename(fresh.c_str(), path.c_str()) != 0) status = Failed("rename", fresh);
-  if (!status.ok()) {
-    unlink(fresh.c_str());
-    return status;
-  }
-  return SyncFolder(FolderOf(path));
+  return ReplaceFile(path, *bytes, 0600);
 }
 
 struct PublishedIndex::Mapping {

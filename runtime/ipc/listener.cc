@@ -1,8 +1,6 @@
 #include "runtime/ipc/listener.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,34 +16,8 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-std::string LockPath(const std::string& socket_path) { return socket_path + ".lock"; }
-
 Status Failed(const char* what, const std::string& path) {
   return Internal(std::string(what) + " " + path + ": " + std::strerror(errno));
-}
-
-bool SameFile(int fd, const std::string& path) {
-  struct stat open_file, named;
-  return fstat(fd, &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
-         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
-}
-
-// The descriptor that holds the lock. Whoever deletes the file makes the lock worthless, because
-// the next one locks a new file: so the name must still lead to what was locked.
-Result<int> TakeLock(const std::string& path) {
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return Failed("open", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      const Status status = errno == EWOULDBLOCK ? Unavailable("another process holds " + path)
-                                                 : Failed("lock", path);
-      close(fd);
-      return status;
-    }
-    if (SameFile(fd, path)) return fd;
-    close(fd);
-  }
-  return Internal(path + " is deleted as often as it is made");
 }
 
 // Binds and listens under a name of its own, then renames: the path never leads to a socket of this
@@ -77,9 +49,9 @@ Result<int> ListenAt(const std::string& path) {
 Result<Listener> Listener::Elect(const std::string& socket_path) {
   Listener listener;
   listener.socket_path_ = socket_path;
-  const Result<int> lock = TakeLock(LockPath(socket_path));
+  Result<FileLock> lock = FileLock::Take(socket_path + ".lock");
   if (!lock.ok()) return lock.status();
-  listener.lock_fd_ = *lock;
+  listener.lock_ = *std::move(lock);
   const Result<int> socket = ListenAt(socket_path);
   if (!socket.ok()) return socket.status();
   listener.socket_fd_ = *socket;
@@ -94,7 +66,7 @@ Listener& Listener::operator=(Listener&& other) noexcept {
   if (this == &other) return *this;
   Close();
   socket_path_ = std::move(other.socket_path_);
-  lock_fd_ = std::exchange(other.lock_fd_, -1);
+  lock_ = std::move(other.lock_);
   socket_fd_ = std::exchange(other.socket_fd_, -1);
   socket_device_ = other.socket_device_;
   socket_inode_ = other.socket_inode_;
@@ -122,9 +94,8 @@ Result<std::optional<Channel>> Listener::Accept() {
 
 bool Listener::StillElected() const {
   struct stat file;
-  return socket_fd_ >= 0 && SameFile(lock_fd_, LockPath(socket_path_)) &&
-         stat(socket_path_.c_str(), &file) == 0 && file.st_dev == socket_device_ &&
-         file.st_ino == socket_inode_;
+  return socket_fd_ >= 0 && lock_.StillHeld() && stat(socket_path_.c_str(), &file) == 0 &&
+         file.st_dev == socket_device_ && file.st_ino == socket_inode_;
 }
 
 void Listener::Close() {
@@ -133,8 +104,8 @@ void Listener::Close() {
     close(socket_fd_);
   }
   // Last, so that whoever is elected next finds no socket of ours to replace.
-  if (lock_fd_ >= 0) close(lock_fd_);
-  socket_fd_ = lock_fd_ = -1;
+  lock_.Release();
+  socket_fd_ = -1;
 }
 
 }  // namespace hiera

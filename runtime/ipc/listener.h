@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/file_lock.h"
 #include "runtime/base/status.h"
 #include "runtime/ipc/channel.h"
 
@@ -51,7 +52,7 @@ class Listener {
   Listener() = default;
 
   std::string socket_path_;
-  int lock_fd_ = -1;
+  FileLock lock_;
   int socket_fd_ = -1;
   dev_t socket_device_ = 0;  // of the socket's file
   ino_t socket_inode_ = 0;
