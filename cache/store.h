@@ -4,8 +4,10 @@
 // On disk, in a folder that belongs to the user and is closed to others:
 //   db/                 RocksDB; column families tasks, variants, journal, quarantine, knowledge
 //   db.seal             record counts and sequence, to notice a truncated manifest before RocksDB
-//   acts on it artifacts/ab/ab12…  code, named by its SHA-256 index               the published
-//   index lock                held by the owner
+//                       acts on it
+//   artifacts/ab/ab12…  code, named by its SHA-256
+//   index               the published index
+//   lock                held by the owner
 // A record carries a schema version and a checksum. One that does not decode is a miss: it is put
 // into quarantine, logged once, and never an error for the caller.
 //
@@ -102,11 +104,16 @@ struct StoreOptions {
 
 // Opens or creates the store in `path`. Damage is repaired or set aside, and told in the log.
 // Errors: kInvalidArgument (the folder belongs to another user, or others can write to it),
-// kUnavailable (locked by another process), kInternal (neither opened nor repaired).
+// kUnavailable (locked by another process), kUnsupported (made by a newer version; left untouched),
+// kInternal (neither opened nor repaired).
 Result<std::unique_ptr<Store>> OpenStore(const std::string& path, const StoreOptions& options = {});
 
-// Keeps everything in memory, artifacts in a temporary folder that goes with it.
+// Keeps everything in memory, artifacts in a temporary folder that goes with it; path() is that
+// folder.
 std::unique_ptr<Store> MakeMemoryStore();
+
+// OpenStore; where that fails one warning in the log, and a memory store.
+std::unique_ptr<Store> OpenStoreOrMemory(const std::string& path, const StoreOptions& options = {});
 
 // Lower-case hexadecimal SHA-256.
 std::string Sha256(std::string_view bytes);

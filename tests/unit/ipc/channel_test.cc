@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "tests/unit/ipc/eventually.h"
+#include "tests/eventually.h"
 #include "tests/unit/ipc/sample_messages.h"
 
 namespace hiera {

@@ -13,8 +13,8 @@
 
 #include "runtime/ipc/channel.h"
 #include "runtime/ipc/paths.h"
-#include "tests/unit/ipc/eventually.h"
-#include "tests/unit/ipc/temporary_folder.h"
+#include "tests/eventually.h"
+#include "tests/temporary_folder.h"
 
 namespace hiera {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tests/unit/ipc/sample_messages.h"
-#include "tests/unit/ipc/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hiera {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "runtime/ipc/channel.h"
-#include "tests/unit/ipc/eventually.h"
-#include "tests/unit/ipc/temporary_folder.h"
+#include "tests/eventually.h"
+#include "tests/temporary_folder.h"
 
 namespace hiera {
 namespace {

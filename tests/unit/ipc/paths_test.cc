@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/base/folder.h"
-#include "tests/unit/ipc/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace hiera {
 namespace {

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/ipc/eventually.h"
-#include "tests/unit/ipc/temporary_folder.h"
+#include "tests/eventually.h"
+#include "tests/temporary_folder.h"
 
 // The child of a threaded process goes on as a thread-sanitized one.
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }

@@ -1,6 +1,6 @@
 // Polls for a condition, up to a deadline that only a broken build reaches.
-#ifndef HIERA_TESTS_UNIT_IPC_EVENTUALLY_H_
-#define HIERA_TESTS_UNIT_IPC_EVENTUALLY_H_
+#ifndef HIERA_TESTS_EVENTUALLY_H_
+#define HIERA_TESTS_EVENTUALLY_H_
 
 #include <poll.h>
 
@@ -22,4 +22,4 @@ bool Eventually(Condition condition, int64_t seconds = 30) {
 
 }  // namespace hiera
 
-#endif  // HIERA_TESTS_UNIT_IPC_EVENTUALLY_H_
+#endif  // HIERA_TESTS_EVENTUALLY_H_

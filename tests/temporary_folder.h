@@ -1,6 +1,6 @@
 // A folder of a test's own, removed with it. Not thread-safe.
-#ifndef HIERA_TESTS_UNIT_IPC_TEMPORARY_FOLDER_H_
-#define HIERA_TESTS_UNIT_IPC_TEMPORARY_FOLDER_H_
+#ifndef HIERA_TESTS_TEMPORARY_FOLDER_H_
+#define HIERA_TESTS_TEMPORARY_FOLDER_H_
 
 #include <stdlib.h>
 
@@ -33,4 +33,4 @@ class TemporaryFolder {
 
 }  // namespace hiera
 
-#endif  // HIERA_TESTS_UNIT_IPC_TEMPORARY_FOLDER_H_
+#endif  // HIERA_TESTS_TEMPORARY_FOLDER_H_

@@ -1,0 +1,31 @@
+// Reading all of a RocksDB without changing it, past blocks that are damaged.
+#ifndef HIERA_CACHE_INSPECT_H_
+#define HIERA_CACHE_INSPECT_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cache/database.h"
+#include "cache/seal.h"
+#include "runtime/base/status.h"
+
+namespace hiera {
+
+struct Inspection {
+  uint64_t sequence = 0;
+  std::array<FamilySize, kFamilyCount> sizes{};
+  // Places at which reading failed and was taken up behind them.
+  uint64_t damaged_places = 0;
+  std::string damage;  // the first
+  // Only where they were asked for.
+  std::array<std::map<std::string, std::string>, kFamilyCount> pairs;
+};
+
+// Errors: kUnavailable (RocksDB does not open it).
+Result<Inspection> Inspect(const std::string& folder, bool keep_pairs);
+
+}  // namespace hiera
+
+#endif  // HIERA_CACHE_INSPECT_H_
