@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The main job from nothing on Debian 12: installs what is missing, builds, installs into build/demo,
-# builds the samples against that, runs the heat solver cold and then warm, and plans DeepBench's GEMM
-# shapes that fit a CPU. Its store lies in build/demo too: your own is not touched.
-#   bash samples/demo.sh          DEMO_MAX_GFLOP (0.1) bounds the GEMM shapes, DEMO_SECONDS (6) the
-#                                 time that is spent on each
+# The main job from nothing on Debian 12: installs what is missing, builds, installs into
+# build/demo, builds the samples against that, runs the heat solver cold and then warm, and plans
+# DeepBench's GEMM shapes that fit a CPU. Its store lies in build/demo too: yours is not touched.
+#   bash samples/demo.sh
+# DEMO_MAX_GFLOP (0.1) bounds the GEMM shapes, DEMO_SECONDS (6) the time that is spent on each.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 demo=$root/build/demo
@@ -13,7 +13,7 @@ cmake --install "$root/build" --prefix "$demo/prefix" >/dev/null
 cmake -S "$root/samples" -B "$demo/samples" -G Ninja -DCMAKE_PREFIX_PATH="$demo/prefix" >/dev/null
 cmake --build "$demo/samples"
 
-# Where the numbers below come from: what this machine really does, with no tuned defaults of others.
+# OpenBLAS chooses its kernels for this processor, whatever the environment would have it choose.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 rm -rf "$demo/store"
 export HIERA_STORE=$demo/store
@@ -32,7 +32,9 @@ echo "--- DeepBench GEMM shapes of at most ${DEMO_MAX_GFLOP:-0.1} GFLOP, f32"
 "$hiera" tune --column-major --max-gflop "${DEMO_MAX_GFLOP:-0.1}" --seconds "${DEMO_SECONDS:-6}" \
   "$root/samples/shapes/deepbench_gemm.csv" | tee "$demo/tune.txt" | grep -v 'left out'
 
-cold=$(sed -nE 's/^heat: baseline ([0-9.]+) steps\/s, swapped ([0-9.]+) steps\/s \(([0-9.]+) x\).*/baseline \1 steps\/s, swapped \2 steps\/s (\3 x)/p' "$demo/cold.txt")
+rate='[0-9.]+'
+cold=$(sed -nE "s/^heat: (baseline $rate steps.s, swapped $rate steps.s \($rate x\)).*/\1/p" \
+  "$demo/cold.txt")
 warm=$(sed -nE 's/^heat: baseline .* swapped at call ([0-9]+)$/\1/p' "$demo/warm.txt")
-gemm=$(sed -nE 's/^tune: ([0-9]+ of [0-9]+ GEMM shapes faster \(geomean [0-9.]+ x\))$/\1/p' "$demo/tune.txt")
+gemm=$(sed -nE "s/^tune: (.* GEMM shapes faster \(geomean $rate x\))$/\1/p" "$demo/tune.txt")
 echo "demo: $cold, warm from call $warm, $gemm"

@@ -1,0 +1,256 @@
+// The search against a fictional evaluator and fictional policies: no process, no compiler, no
+// clock that matters.
+#include "runtime/planner/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/task/parse.h"
+
+namespace hiera {
+namespace {
+
+// Knows the true time of every candidate by name. Answers as a perfect instrument would.
+class FictionalEvaluation : public Evaluation {
+ public:
+  std::map<std::string, double> time_ns;  // by candidate name
+  std::map<std::string, Verdict> broken;  // instead of a time
+  double baseline_ns = 1000;
+  int judged = 0;
+  std::map<std::string, int> full_judgements;  // by candidate name
+
+  Result<MachineReport> Machine() override { return MachineReport{}; }
+
+  std::vector<JudgeReport> Judge(const JudgeRequest& request,
+                                 const std::function<bool(const JudgeReport&)>& seen) override {
+    std::vector<JudgeReport> reports;
+    for (uint32_t i = 0; i < request.candidates.size(); ++i) {
+      const std::string& name = request.candidates[i].name;
+      ++judged;
+      JudgeReport report;
+      report.id = request.id;
+      report.candidate = i;
+      if (broken.count(name)) {
+        report.verdict = broken[name];
+      } else {
+        const bool alone = request.incumbent.kind == Incumbent::Kind::kNone;
+        report.time_ns = time_ns.at(name);
+        if (!alone) {
+          report.baseline_ns = IncumbentNs(request.incumbent);
+          report.ratio = report.baseline_ns / report.time_ns;
+          report.ratio_low = report.ratio * 0.99;
+        }
+        report.verified = request.full;
+        report.verdict = report.ratio_low > 1.02 ? Verdict::kFaster : Verdict::kNotFaster;
+        report.artifact_sha256 = "sha of " + name;
+        report.artifact_path = "/built/" + name;
+      }
+      if (request.full) ++full_judgements[name];
+      reports.push_back(report);
+      if (!seen(report)) break;
+    }
+    return reports;
+  }
+
+ private:
+  // A variant is known by where its code was kept, which the tests name after the candidate.
+  double IncumbentNs(const Incumbent& incumbent) {
+    if (incumbent.kind != Incumbent::Kind::kVariant) return baseline_ns;
+    if (incumbent.artifact_path.empty()) return baseline_ns;
+    return time_ns.at(incumbent.artifact_path.substr(std::string("/kept/").size()));
+  }
+};
+
+class FictionalPolicy : public Policy {
+ public:
+  FictionalPolicy(std::string name, Space space, std::vector<std::string> first,
+                  std::vector<std::string> later = {})
+      : name_(std::move(name)), space_(space), first_(std::move(first)), later_(std::move(later)) {}
+  std::string_view name() const override { return name_; }
+  Space space() const override { return space_; }
+  Proposal Propose(const Task&, const Evidence&, const Budget&) const override {
+    return Of(first_, "not my kind of task");
+  }
+  Proposal Refine(const Task&, const Evidence&, const Budget&) const override {
+    return Of(later_, "nothing to refine");
+  }
+
+ private:
+  Proposal Of(const std::vector<std::string>& names, const char* refusal) const {
+    Proposal proposal;
+    for (const std::string& name : names) {
+      Candidate candidate;
+      candidate.space = space_;
+      candidate.family = name_;
+      candidate.name = name;
+      candidate.reason = "the test says so";
+      proposal.candidates.push_back(candidate);
+    }
+    if (names.empty()) proposal.refusal = refusal;
+    return proposal;
+  }
+  std::string name_;
+  Space space_;
+  std::vector<std::string> first_, later_;
+};
+
+class SearchTest : public testing::Test {
+ protected:
+  SearchTest() {
+    const char* text = "tensor x: f32[1000]\ntensor y: f32[1000]\ny[i] = 2 * x[i]";
+    input_.task = *ParseTask(text);
+    input_.canonical = CanonicalText(input_.task);
+    input_.baseline_name = "interpreter";
+    hooks_.win = [this](const Variant& variant, const std::string& file) {
+      wins_.push_back(variant);
+      return "/kept/" + file.substr(std::string("/built/").size());
+    };
+    hooks_.journal = [this](std::string_view kind, const std::string& line) {
+      journal_ += std::string(kind) + ": " + line + "\n";
+    };
+    hooks_.progress = [this](uint32_t done, uint32_t total, const std::string&) {
+      EXPECT_LE(done, total);
+    };
+    hooks_.quarantined = [](const Hash128&) { return false; };
+    hooks_.baseline_ns = [this] { return application_baseline_ns_; };
+    hooks_.cancelled = [this] { return cancel_after_ >= 0 && evaluation_.judged >= cancel_after_; };
+  }
+
+  std::string Run(std::vector<FictionalPolicy> policies) {
+    std::vector<const Policy*> pointers;
+    for (const FictionalPolicy& policy : policies) pointers.push_back(&policy);
+    return Search(input_, pointers, evaluation_, hooks_);
+  }
+
+  SearchInput input_;
+  SearchHooks hooks_;
+  FictionalEvaluation evaluation_;
+  std::vector<Variant> wins_;
+  std::string journal_;
+  double application_baseline_ns_ = 0;
+  int cancel_after_ = -1;
+};
+
+TEST_F(SearchTest, TheFastestOfManyWins) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 14; ++i) {
+    names.push_back("c" + std::to_string(i));
+    evaluation_.time_ns[names.back()] = 900 - 50 * ((i * 5) % 14);  // the best is the 12th: 250
+  }
+  Run({FictionalPolicy("f", Space::kKernel, names)});
+  ASSERT_FALSE(wins_.empty());
+  const auto best =
+      std::min_element(evaluation_.time_ns.begin(), evaluation_.time_ns.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  EXPECT_EQ(wins_.back().name, best->first);
+  EXPECT_DOUBLE_EQ(wins_.back().time_ns, 250);
+  // Chained through earlier winners, the ratio is still the one to the baseline.
+  EXPECT_NEAR(wins_.back().ratio, 4, 1e-9);
+  EXPECT_NEAR(wins_.back().baseline_ns, 1000, 1e-6);
+}
+
+TEST_F(SearchTest, OnlyFewAreJudgedInFull) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 16; ++i) {
+    names.push_back("c" + std::to_string(i));
+    evaluation_.time_ns[names.back()] = 500 + i;
+  }
+  Run({FictionalPolicy("f", Space::kKernel, names)});
+  EXPECT_LE(evaluation_.full_judgements.size(), 6u);  // a first batch of 3, and 3 finalists
+  EXPECT_EQ(wins_.size(), 1u) << "differences below the noise must not swap again";
+}
+
+TEST_F(SearchTest, TheFirstWinComesBeforeTheRestIsScreened) {
+  evaluation_.time_ns = {{"good", 400}, {"x", 800}, {"y", 800}, {"z", 800}, {"late", 800}};
+  int judged_at_win = -1;
+  hooks_.win = [&](const Variant&, const std::string& file) {
+    if (judged_at_win < 0) judged_at_win = evaluation_.judged;
+    return "/kept/" + file.substr(std::string("/built/").size());
+  };
+  Run({FictionalPolicy("f", Space::kKernel, {"good", "x", "y", "z", "late"})});
+  EXPECT_EQ(judged_at_win, 1);
+}
+
+TEST_F(SearchTest, NothingFasterKeepsTheBaseline) {
+  evaluation_.time_ns = {{"a", 1010}, {"b", 1000}, {"c", 985}};
+  const std::string outcome = Run({FictionalPolicy("f", Space::kKernel, {"a", "b", "c"})});
+  EXPECT_TRUE(wins_.empty());
+  EXPECT_EQ(outcome.rfind("the baseline stays", 0), 0u) << outcome;
+}
+
+TEST_F(SearchTest, BrokenCandidatesNeverWinAndAreToldOf) {
+  evaluation_.broken = {{"wrong", Verdict::kWrong}, {"crash", Verdict::kCrashed}};
+  evaluation_.time_ns = {{"honest", 700}};
+  Run({FictionalPolicy("f", Space::kKernel, {"wrong", "crash", "honest"})});
+  ASSERT_EQ(wins_.size(), 1u);
+  EXPECT_EQ(wins_[0].name, "honest");
+  EXPECT_NE(journal_.find("kernel/f wrong: wrong"), std::string::npos) << journal_;
+  EXPECT_NE(journal_.find("kernel/f crash: crashed"), std::string::npos) << journal_;
+}
+
+TEST_F(SearchTest, EverySpaceIsSeenEarlyAndRefusalsAreKept) {
+  evaluation_.time_ns = {{"k1", 990}, {"k2", 990}, {"k3", 990}, {"k4", 990}, {"l1", 600}};
+  Run({FictionalPolicy("loops", Space::kFramework, {"l1"}),
+       FictionalPolicy("gemm", Space::kKernel, {}),
+       FictionalPolicy("stencil", Space::kKernel, {"k1", "k2", "k3", "k4"})});
+  EXPECT_EQ(evaluation_.full_judgements.count("l1"), 1u);
+  EXPECT_EQ(wins_.at(0).space, Space::kFramework);
+  EXPECT_NE(journal_.find("refusal: gemm: not my kind of task"), std::string::npos) << journal_;
+}
+
+TEST_F(SearchTest, RefinementIsFollowed) {
+  evaluation_.time_ns = {{"seed", 800}, {"refined", 300}};
+  Run({FictionalPolicy("f", Space::kKernel, {"seed"}, {"refined"})});
+  ASSERT_FALSE(wins_.empty());
+  EXPECT_EQ(wins_.back().name, "refined");
+}
+
+TEST_F(SearchTest, ACallersBaselineIsBeatenByTimeAlone) {
+  input_.caller_baseline = true;
+  input_.baseline_name = "caller";
+  application_baseline_ns_ = 500;
+  evaluation_.time_ns = {{"slower", 600}, {"faster", 250}};
+  Run({FictionalPolicy("f", Space::kKernel, {"slower", "faster"})});
+  ASSERT_EQ(wins_.size(), 1u);
+  EXPECT_EQ(wins_[0].name, "faster");
+  EXPECT_DOUBLE_EQ(wins_[0].ratio, 2);
+}
+
+TEST_F(SearchTest, CancellingStopsBetweenCandidates) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 16; ++i) {
+    names.push_back("c" + std::to_string(i));
+    evaluation_.time_ns[names.back()] = 999;
+  }
+  cancel_after_ = 5;
+  Run({FictionalPolicy("f", Space::kKernel, names)});
+  EXPECT_EQ(evaluation_.judged, 5);
+}
+
+TEST_F(SearchTest, WhatIsInQuarantineIsNotPublished) {
+  evaluation_.time_ns = {{"bad before", 100}};
+  hooks_.quarantined = [](const Hash128&) { return true; };
+  const std::string outcome = Run({FictionalPolicy("f", Space::kKernel, {"bad before"})});
+  EXPECT_TRUE(wins_.empty());
+  EXPECT_NE(journal_.find("in quarantine"), std::string::npos) << journal_;
+}
+
+TEST_F(SearchTest, AStoredVariantIsTheIncumbent) {
+  Variant stored;
+  stored.family = "f";
+  stored.name = "stored";
+  stored.time_ns = 400;
+  stored.ratio = stored.ratio_low = 2.5;
+  input_.current = stored;
+  input_.current_artifact_path = "/kept/stored";
+  evaluation_.time_ns = {{"stored", 400}, {"a", 450}, {"b", 200}};
+  Run({FictionalPolicy("f", Space::kKernel, {"a", "b"})});
+  ASSERT_EQ(wins_.size(), 1u);
+  EXPECT_EQ(wins_[0].name, "b");
+  EXPECT_NEAR(wins_[0].ratio, 5, 1e-9);
+}
+
+}  // namespace
+}  // namespace hiera
