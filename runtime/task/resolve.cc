@@ -25,6 +25,11 @@ int Resolver::Fail(uint32_t offset, std::string what) {
   return FormulaBuilder::kBad;
 }
 
+bool Resolver::Refuse(uint32_t offset, std::string what) {
+  Fail(offset, std::move(what));
+  return false;
+}
+
 int Resolver::Checked(uint32_t offset, int node) {
   if (node == FormulaBuilder::kBad && status_.ok()) Fail(offset, builder_.error());
   return node;
@@ -94,43 +99,44 @@ Status Resolver::Run(const StatementItem& item) {
 
 bool Resolver::OpenOutput(const StatementItem& item, int output, Statement* statement) {
   if (FindScalar(item.name) >= 0) {
-    return Fail(item.offset, Quoted(item.name) + " is a scalar, which cannot be assigned") >= 0;
+    return Refuse(item.offset, Quoted(item.name) + " is a scalar, which cannot be assigned");
   }
   if (output >= 0) {
     const TensorSpec& tensor = task_->tensors[output];
     if (assigned_by_[output] >= 0) {
-      return Fail(item.offset, Quoted(item.name) +
-                                   " is assigned twice (give the first value another name)") >= 0;
+      return Refuse(item.offset,
+                    Quoted(item.name) + " is assigned twice (give the first value another name)");
     }
     if (read_[output]) {
-      return Fail(item.offset, Quoted(item.name) +
-                                   " is read by an earlier statement (an output is written before "
-                                   "other statements read it)") >= 0;
+      return Refuse(item.offset,
+                    Quoted(item.name) +
+                        " is read by an earlier statement (an output is written before "
+                        "other statements read it)");
     }
     if (item.binder_count != tensor.rank()) {
-      return Fail(item.offset, Quoted(item.name) + " has " + std::to_string(tensor.rank()) +
-                                   " axes, but " + std::to_string(item.binder_count) +
-                                   " indices here") >= 0;
+      return Refuse(item.offset, Quoted(item.name) + " has " + std::to_string(tensor.rank()) +
+                                     (tensor.rank() == 1 ? " axis, but " : " axes, but ") +
+                                     std::to_string(item.binder_count) + " indices here");
     }
     if (item.has_outside) {
-      return Fail(item.offset, "the rule of " + Quoted(item.name) +
-                                   " stands where it is declared (only a local has one here)") >= 0;
+      return Refuse(item.offset, "the rule of " + Quoted(item.name) +
+                                     " stands where it is declared (only a local has one here)");
     }
     if (OverlapsItself(tensor)) {
-      return Fail(item.offset,
-                  Quoted(item.name) + " is written, but its strides make elements overlap") >= 0;
+      return Refuse(item.offset,
+                    Quoted(item.name) + " is written, but its strides make elements overlap");
     }
   } else if (item.binder_count > kMaxRank) {
-    return Fail(item.offset,
-                Quoted(item.name) + " has more than " + std::to_string(kMaxRank) + " axes") >= 0;
+    return Refuse(item.offset,
+                  Quoted(item.name) + " has more than " + std::to_string(kMaxRank) + " axes");
   }
   for (int i = 0; i < item.binder_count; ++i) {
     const Binder& binder = syntax_.binders[item.binder + i];
     const int64_t extent = output >= 0 ? task_->tensors[output].extents[i] : binder.range;
     if (output >= 0 && binder.range >= 0 && binder.range != extent) {
-      return Fail(binder.offset, "index " + Quoted(binder.name) + " is said to run over " +
-                                     std::to_string(binder.range) + ", but over " +
-                                     AxisOf(task_->tensors[output], i)) >= 0;
+      return Refuse(binder.offset, "index " + Quoted(binder.name) + " is said to run over " +
+                                       std::to_string(binder.range) + ", but over " +
+                                       AxisOf(task_->tensors[output], i));
     }
     if (!OpenScope(binder, extent)) return false;
     statement->indices.push_back(scopes_.back().index);
@@ -140,13 +146,13 @@ bool Resolver::OpenOutput(const StatementItem& item, int output, Statement* stat
 
 bool Resolver::OpenScope(const Binder& binder, int64_t extent) {
   if (FindIndex(binder.name) != nullptr) {
-    return Fail(binder.offset, Quoted(binder.name) + " is an index here already (rename one)") >= 0;
+    return Refuse(binder.offset, Quoted(binder.name) + " is an index here already (rename one)");
   }
   const int tensor = FindTensor(binder.name);
   if (FindScalar(binder.name) >= 0 || (tensor >= 0 && task_->tensors[tensor].rank() == 0)) {
-    return Fail(binder.offset, Quoted(binder.name) + " is an index and a " +
-                                   (tensor >= 0 ? "tensor of rank 0" : "scalar") +
-                                   " at once (rename one)") >= 0;
+    return Refuse(binder.offset, Quoted(binder.name) + " is an index and a " +
+                                     (tensor >= 0 ? "tensor of rank 0" : "scalar") +
+                                     " at once (rename one)");
   }
   const int index = Checked(binder.offset, builder_.AddIndex(binder.name, extent));
   if (index < 0) return false;
@@ -157,8 +163,8 @@ bool Resolver::OpenScope(const Binder& binder, int64_t extent) {
 bool Resolver::CheckRange(const Scope& scope) {
   if (task_->formula.indices[scope.index].extent >= 0) return true;
   const std::string name(scope.name);
-  return Fail(scope.offset, "index " + Quoted(name) + " has no range: no read has " + name +
-                                " alone as a subscript (say " + name + "<N)") >= 0;
+  return Refuse(scope.offset, "index " + Quoted(name) + " has no range: no read has " + name +
+                                  " alone as a subscript (say " + name + "<N)");
 }
 
 bool Resolver::Close(const StatementItem& item, int root, Statement* statement) {
@@ -166,8 +172,8 @@ bool Resolver::Close(const StatementItem& item, int root, Statement* statement) 
   int output = assigning_;
   if (output < 0) {
     if (task_->tensors.size() >= kMaxTensors) {
-      return Fail(item.offset,
-                  "more than " + std::to_string(kMaxTensors) + " tensors and locals") >= 0;
+      return Refuse(item.offset,
+                    "more than " + std::to_string(kMaxTensors) + " tensors and locals");
     }
     TensorSpec local;
     local.name = std::string(item.name);
@@ -181,7 +187,7 @@ bool Resolver::Close(const StatementItem& item, int root, Statement* statement) 
                   : type == ValueType::kInt ? DType::kI32
                                             : DType::kBool;
     const Status valid = Validate(local);
-    if (!valid.ok()) return Fail(item.offset, valid.message()) >= 0;
+    if (!valid.ok()) return Refuse(item.offset, valid.message());
     output = static_cast<int>(task_->tensors.size());
     task_->tensors.push_back(std::move(local));
     assigned_by_.push_back(-1);
@@ -192,15 +198,15 @@ bool Resolver::Close(const StatementItem& item, int root, Statement* statement) 
   if (IsReal(dtype)) {
     root = builder_.ToReal(root);
   } else if (dtype == DType::kI32 && type == ValueType::kReal) {
-    return Fail(item.offset, Quoted(item.name) +
-                                 " holds integers (i32), but its value is real "
-                                 "(declare it real, or compare or count)") >= 0;
+    return Refuse(item.offset, Quoted(item.name) +
+                                   " holds integers (i32), but its value is real "
+                                   "(declare it real, or compare or count)");
   } else if (dtype == DType::kI32) {
     root = builder_.ToNumber(root);
   } else if (type != ValueType::kBool) {
-    return Fail(item.offset, Quoted(item.name) +
-                                 " holds truth values (bool), but its value is a number (say "
-                                 "value != 0)") >= 0;
+    return Refuse(item.offset, Quoted(item.name) +
+                                   " holds truth values (bool), but its value is a number (say "
+                                   "value != 0)");
   }
   if (Checked(item.offset, root) == FormulaBuilder::kBad) return false;
   assigned_by_[output] = static_cast<int>(task_->formula.statements.size());

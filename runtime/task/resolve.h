@@ -65,7 +65,8 @@ class Resolver {
   int FindTensor(std::string_view name) const;
   int FindScalar(std::string_view name) const;
   int Children(const Expr& expr) const;
-  int Fail(uint32_t offset, std::string what);
+  int Fail(uint32_t offset, std::string what);     // kBad
+  bool Refuse(uint32_t offset, std::string what);  // false
   int Checked(uint32_t offset, int node);
   const Expr& expr(int e) const { return syntax_.exprs[e]; }
 

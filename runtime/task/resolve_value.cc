@@ -148,7 +148,7 @@ bool Resolver::SubscriptOf(int e, int tensor, int axis, Subscript* subscript) {
   const uint32_t offset = expr(e).offset;
   if (AffineOf(e, &subscript->affine)) {
     if (!InRange(subscript->affine)) {
-      return Fail(offset, "a number in this subscript is above 2^31") >= 0;
+      return Refuse(offset, "a number in this subscript is above 2^31");
     }
     if (IsPlain(subscript->affine)) {
       return Settle(subscript->affine.terms[0].first, tensor, axis, offset);
@@ -160,10 +160,10 @@ bool Resolver::SubscriptOf(int e, int tensor, int axis, Subscript* subscript) {
   const int value = Value(e);
   if (value == kBad) return false;
   if (builder_.type_of(value) != ValueType::kInt) {
-    return Fail(offset,
-                "the subscript of axis " + std::to_string(axis) + " of " +
-                    Quoted(task_->tensors[tensor].name) + " must be an integer, and it is " +
-                    (builder_.type_of(value) == ValueType::kReal ? "real" : "a truth value")) >= 0;
+    return Refuse(offset,
+                  "the subscript of axis " + std::to_string(axis) + " of " +
+                      Quoted(task_->tensors[tensor].name) + " must be an integer, and it is " +
+                      (builder_.type_of(value) == ValueType::kReal ? "real" : "a truth value"));
   }
   const Node& node = builder_.node(value);
   if (node.op == Op::kIndex) {
@@ -194,10 +194,10 @@ bool Resolver::Settle(int index, int tensor, int axis, uint32_t offset) {
            Quoted(task_->tensors[t].name);
   };
   const std::string name(scope->name);
-  return Fail(offset, "index " + Quoted(name) + " runs over " +
-                          axis_of(range, scope->tensor, scope->axis) + ", but over " +
-                          axis_of(extent, tensor, axis) + " (make them equal, or say " + name +
-                          "<N)") >= 0;
+  return Refuse(offset, "index " + Quoted(name) + " runs over " +
+                            axis_of(range, scope->tensor, scope->axis) + ", but over " +
+                            axis_of(extent, tensor, axis) + " (make them equal, or say " + name +
+                            "<N)");
 }
 
 bool Resolver::AffineOf(int e, Affine* affine) {
@@ -259,9 +259,9 @@ int Resolver::Call(const Expr& node) {
   const std::string name(node.name);
   auto need = [&](size_t count) {
     if (arguments.size() == count) return true;
-    return Fail(node.offset, name + " takes " + std::to_string(count) +
-                                 (count == 1 ? " operand" : " operands") + ", not " +
-                                 std::to_string(arguments.size())) >= 0;
+    return Refuse(node.offset, name + " takes " + std::to_string(count) +
+                                   (count == 1 ? " operand" : " operands") + ", not " +
+                                   std::to_string(arguments.size()));
   };
   for (const FunctionRow& row : kUnaryFunctions) {
     if (row.name != node.name) continue;
