@@ -1,0 +1,34 @@
+#include "runtime/core/loading.h"
+
+#include <string_view>
+
+#include "runtime/ipc/paths.h"
+#include "runtime/library/library.h"
+
+namespace hiera {
+
+Result<std::unique_ptr<Executable>> LoadVariant(Device& device, const std::string& store_path,
+                                                const Task& task, const Variant& variant) {
+  for (const Requirement& requirement : variant.requirements) {
+    HIERA_RETURN_IF_ERROR(CheckRequirement(requirement));
+  }
+  if (std::string_view(variant.plan.text).starts_with(kLibraryPlan)) {
+    return LoadLibraryPlan(task, variant.plan);
+  }
+  return device.Load(task, variant.plan, ArtifactPath(store_path, variant.artifact));
+}
+
+Result<Baseline> LibraryBaseline(const Task& task) {
+  Result<std::vector<LaunchPlan>> plans = LibraryPlans(task);
+  if (!plans.ok()) return plans.status();
+  if (plans->empty()) return Unsupported("no library call computes this task");
+  Result<std::unique_ptr<Executable>> executable = LoadLibraryPlan(task, plans->front());
+  if (!executable.ok()) return executable.status();
+  Baseline baseline;
+  baseline.kind = HIERA_BASELINE_LIBRARY;
+  baseline.name = plans->front().text;
+  baseline.executable = *std::move(executable);
+  return baseline;
+}
+
+}  // namespace hiera
