@@ -1,11 +1,15 @@
 #include "policies/framework/framework_policy.h"
+#include "policies/kernel/gemm/gemm_policy.h"
 #include "policies/kernel/stencil.h"
+#include "policies/library/cblas_policy.h"
 #include "policies/policy.h"
 
 namespace hiera {
 
 const std::vector<const Policy*>& HostPolicies() {
   static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
+      new CblasPolicy,
+      new GemmPolicy,
       new StencilPolicy,
       &FrameworkPolicy(),
   };
