@@ -47,7 +47,7 @@ int64_t RingElements(const StencilTask& stencil, const StencilPlan& plan, int64_
 // looks a few hundred instructions ahead, which are several cells only where a cell is short.
 int DefaultUnroll(const StencilTask& stencil) {
   const int64_t length = stencil.work.operations + stencil.work.reads;
-  return length <= 24 ? 1 : length <= 80 ? 2 : 4;
+  return length <= 80 ? 2 : 4;
 }
 
 // Cost of one register of cells in cycles, its operands being in the first-level cache.

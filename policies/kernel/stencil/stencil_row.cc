@@ -47,14 +47,17 @@ struct Reader {
   }
 };
 
-// Computes dst[0, n). rows[q] points at the operand of dst[0] at distance 0. Needs n >= kLanes, or
-// rows that can be read, and a dst that can be written, for a whole register. The first register
-// is stored unaligned, those behind it on aligned addresses, and the last one overlaps its
-// neighbour, so that no scalar remainder exists.
+// Computes dst[0, n) of `count` rows, `dst_stride` apart. rows[q] points at the operand of dst[0]
+// at distance 0, and moves by strides[q] from row to row. Needs n >= kLanes, or operands that can
+// be read, and a dst that can be written, for a whole register. The first register of a row is
+// stored unaligned, those behind it on aligned addresses, and the last one overlaps its neighbour,
+// so that no scalar remainder exists.
 template <class Cell, int U>
-__attribute__((noinline)) void ComputeRow(typename Cell::Type* __restrict dst,
-                                          const typename Cell::Type* const* rows_in,
-                                          const typename Cell::Type* scalars_in, long n) {
+__attribute__((noinline)) void ComputeRows(typename Cell::Type* __restrict dst, long dst_stride,
+                                           const typename Cell::Type* const* rows_in,
+                                           const long* strides,
+                                           const typename Cell::Type* scalars_in, long n,
+                                           long count) {
   using T = typename Cell::Type;
   constexpr long kStep = kLanes<T>;
   const T* rows[Cell::kRows];
@@ -62,29 +65,34 @@ __attribute__((noinline)) void ComputeRow(typename Cell::Type* __restrict dst,
   T scalars[Cell::kScalars + 1];
   for (int i = 0; i < Cell::kScalars; ++i) scalars[i] = scalars_in[i];
 
-  const long skew = long((unsigned long)dst % kVectorBytes / sizeof(T));
-  long x = skew ? Min(kStep - skew, n) : 0;
-  if (U > 1) {
-    for (; x + U * kStep <= n; x += U * kStep) {
-      Cell::At(Reader<T, U>{rows, x}, scalars).Store(dst + x);
+  for (long left = count;;) {
+    const long skew = long((unsigned long)dst % kVectorBytes / sizeof(T));
+    long x = skew ? Min(kStep - skew, n) : 0;
+    if (U > 1) {
+      for (; x + U * kStep <= n; x += U * kStep) {
+        Cell::At(Reader<T, U>{rows, x}, scalars).Store(dst + x);
+      }
     }
-  }
-  if (U == 1) {
-    for (; x + kStep <= n; x += kStep) Cell::At(Reader<T, 1>{rows, x}, scalars).Store(dst + x);
-  }
-  // What is left: registers behind the main loop, one that ends at n, and the unaligned first one.
-  for (bool first = skew != 0; x < n || first;) {
-    long at = 0;
-    if (x + kStep <= n) {
-      at = x;
-      x += kStep;
-    } else if (x < n) {
-      at = Max(n - kStep, 0);
-      x = n;
-    } else {
-      first = false;
+    if (U == 1) {
+      for (; x + kStep <= n; x += kStep) Cell::At(Reader<T, 1>{rows, x}, scalars).Store(dst + x);
     }
-    Cell::At(Reader<T, 1>{rows, at}, scalars).Store(dst + at);
+    // What is left: registers behind the main loop, one that ends at n, the unaligned first one.
+    for (bool first = skew != 0; x < n || first;) {
+      long at = 0;
+      if (x + kStep <= n) {
+        at = x;
+        x += kStep;
+      } else if (x < n) {
+        at = Max(n - kStep, 0);
+        x = n;
+      } else {
+        first = false;
+      }
+      Cell::At(Reader<T, 1>{rows, at}, scalars).Store(dst + at);
+    }
+    if (--left == 0) return;
+    dst += dst_stride;
+    for (int q = 0; q < Cell::kRows; ++q) rows[q] += strides[q];
   }
 }
 

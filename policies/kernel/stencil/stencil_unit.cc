@@ -136,10 +136,10 @@ class Unit {
       const SourceShape& shape = Plan::kSource[row.source];
       if (FromRing(k, row.source)) {
         const long at = inside ? 0 : Find(k, row.source, 0, z + row.d0);
-        slabs->stride[q] = L::kStride;
         slabs->base[q] = inside   ? ring[row.d0 + L::kLow[0]]
                          : at < 0 ? nullptr
                                   : RingRow(levels_[k - 1], at, 0);
+        slabs->stride[q] = slabs->base[q] ? L::kStride : 0;
         continue;
       }
       const long at = Find(k, row.source, 0, z + row.d0);
@@ -171,37 +171,56 @@ class Unit {
     }
   }
 
+  // Rows of one slab: those that are kept, those that read across the first or last row, and the
+  // run of rows between, which are computed together.
   void ComputeSlab(int k, long z) {
     const Level& level = levels_[k];
-    const bool ends = k == pass_.levels;
+    const bool kept = z < Plan::kBegin[0] || z >= Plan::kEnd[0];
+    if (L::kKeeps && !(k == pass_.levels && pass_.last)) {
+      for (long y = level.begin[1]; y < level.end[1]; ++y) CopyKept(k, z, y, kept);
+    }
+    // A wrapped state's levels lie beyond the border as well, where nothing is kept.
+    const bool clip = L::kKeeps;
+    const long begin = clip ? Max(level.begin[1], Plan::kBegin[1]) : level.begin[1];
+    const long end = clip ? Min(level.end[1], Plan::kEnd[1]) : level.end[1];
+    if (L::kKeeps && kept) return;
     Slabs slabs;
     FindSlabs(k, z, &slabs);
-    for (long y = level.begin[1]; y < level.end[1]; ++y) {
-      if (Plan::kPrefetch > 0) Prefetch(k, z, y);
-      T* out = ends ? pass_.out.Row(z, y) : RingRow(level, z, y);
-      long begin = level.begin[2], end = level.end[2];
-      if (L::kKeeps) {
-        const bool kept =
-            z < Plan::kBegin[0] || z >= Plan::kEnd[0] || y < Plan::kBegin[1] || y >= Plan::kEnd[1];
-        begin = kept ? end : Min(Max(begin, Plan::kBegin[2]), end);
-        end = kept ? end : Max(Min(end, Plan::kEnd[2]), begin);
-        if (!ends || !pass_.last) {
-          CopyKept(out, z, y, level.begin[2], begin);
-          CopyKept(out, z, y, end, level.end[2]);
-        }
-      }
-      if (begin == end) continue;
-      const T* rows[Cell::kRows];
-      PointRows(k, slabs, y, begin, rows);
-      EmitRow(k, out + begin, rows, begin, end);
-      if (!ends) FillBorder(level, out);
+    const long low = Min(Max(begin, InsideRows(k, false)), end);
+    const long high = Max(Min(end, InsideRows(k, true)), low);
+    constexpr long kRun = Plan::kPrefetch > 0 ? 4 : Plan::kTile[1] + L::kRows;
+    for (long y = begin; y < end;) {
+      const long count = y < low || y >= high ? 1 : Min(high - y, kRun);
+      if (Plan::kPrefetch > 0) Prefetch(k, z, y, y + count);
+      EmitRows(k, slabs, z, y, count);
+      y += count;
     }
   }
 
+  // The first row, or one behind the last, all of whose operands lie inside their tensors, so that
+  // they move by their strides from row to row.
+  long InsideRows(int k, bool last) const {
+    long low = -(1L << 60), high = 1L << 60;
+    for (int q = 0; q < Cell::kRows; ++q) {
+      const RowRead& row = Cell::kRow[q];
+      if (L::kWrap && FromRing(k, row.source)) continue;
+      low = Max(low, -row.d1);
+      high = Min(high, Extent(k, row.source)[1] - row.d1);
+    }
+    return last ? high : low;
+  }
+
   // Kept cells carry the state that the pass started from through every level.
-  void CopyKept(T* out, long z, long y, long begin, long end) const {
+  void CopyKept(int k, long z, long y, bool whole) const {
+    const Level& level = levels_[k];
+    T* out = k == pass_.levels ? pass_.out.Row(z, y) : RingRow(level, z, y);
     const T* from = pass_.state.Row(z, y);
-    for (long x = begin; x < end; ++x) out[x] = from[x];
+    whole |= y < Plan::kBegin[1] || y >= Plan::kEnd[1] || Plan::kBegin[2] >= Plan::kEnd[2];
+    const long begin = whole ? level.end[2] : Plan::kBegin[2];
+    for (long x = level.begin[2]; x < begin; ++x) out[x] = from[x];
+    for (long x = Max(level.begin[2], Plan::kEnd[2]); x < level.end[2] && !whole; ++x) {
+      out[x] = from[x];
+    }
   }
 
   // Puts what the border's rule reads beyond either end of a row into the ring.
@@ -218,30 +237,42 @@ class Unit {
     }
   }
 
-  // Asks for row y of the slabs that the first level will read and the last one write soon. Each
+  // Asks for rows of the slabs that the first level will read and the last one write soon. Each
   // level asks for its share, so that memory works while levels in cache are computed.
-  void Prefetch(int k, long z, long y) const {
+  void Prefetch(int k, long z, long first_row, long last_row) const {
     const Level& level = levels_[k];
     const long levels = pass_.levels - first_ + 1, share = k - first_;
     const long width = level.end[2] - level.begin[2];
     const long begin = level.begin[2] + RoundUp(width * share / levels, L::kLine);
     const long end = level.begin[2] + RoundUp(width * (share + 1) / levels, L::kLine);
     const long in = z + (share + 1) * L::kHigh[0] + Plan::kPrefetch;
-    if (in < pass_.state_extent[0]) {
-      const T* row = pass_.state.Row(in, y);
-      for (long x = begin; x < end; x += L::kLine) __builtin_prefetch(row + x);
-    }
     const long out = z - (levels - 1 - share) * L::kHigh[0] + Plan::kPrefetch;
-    if (out >= 0 && out < Plan::kExtent[0]) {
-      const T* row = pass_.out.Row(out, y);
-      for (long x = begin; x < end; x += L::kLine) __builtin_prefetch(row + x, 1);
+    for (long y = first_row; y < last_row; ++y) {
+      if (in < pass_.state_extent[0]) {
+        const T* row = pass_.state.Row(in, y);
+        for (long x = begin; x < end; x += L::kLine) __builtin_prefetch(row + x);
+      }
+      if (out >= 0 && out < Plan::kExtent[0]) {
+        const T* row = pass_.out.Row(out, y);
+        for (long x = begin; x < end; x += L::kLine) __builtin_prefetch(row + x, 1);
+      }
     }
   }
 
-  // Computes cells [begin, end) of a row; `rows` and `out` point at cell `begin`. Operands are read
+  // Computes `count` rows from y on, of which all but single ones lie inside. Operands are read
   // where they lie as far as whole registers of them lie inside their row, and through a patch of
   // copies elsewhere.
-  void EmitRow(int k, T* out, const T* const* rows, long begin, long end) const {
+  void EmitRows(int k, const Slabs& slabs, long z, long y, long count) const {
+    const Level& level = levels_[k];
+    const bool ends = k == pass_.levels;
+    const long begin = L::kKeeps ? Max(level.begin[2], Plan::kBegin[2]) : level.begin[2];
+    const long end = L::kKeeps ? Min(level.end[2], Plan::kEnd[2]) : level.end[2];
+    if (begin >= end) return;
+    const T* rows[Cell::kRows];
+    PointRows(k, slabs, y, begin, rows);
+    T* out = (ends ? pass_.out.Row(z, y) : RingRow(level, z, y)) + begin;
+    const long stride = ends ? pass_.out.row : L::kStride;
+
     long low = begin, high = end;
     if (Cell::kSources > 1 || k <= first_) {
       for (int q = 0; q < Cell::kRows; ++q) {
@@ -251,45 +282,50 @@ class Unit {
         high = Min(high, Extent(k, row.source)[2] - row.high);
       }
     }
-    for (long x = begin; x < end;) {
-      if (x >= low && high - x >= kLanes<T>) {
-        const T* direct[Cell::kRows];
-        for (int q = 0; q < Cell::kRows; ++q) {
-          direct[q] = rows[q] ? rows[q] + (x - begin) : zero_row<Cell, Plan> + L::kPad;
-        }
-        ComputeRow<Cell, Plan::kUnroll>(out + (x - begin), direct, pass_.scalars, high - x);
-        x = high;
-      } else {
-        const long count = Min(end - x, kLanes<T>);
-        EmitPatch(k, out + (x - begin), rows, x - begin, x, count);
-        x += count;
-      }
+    if (high - low < kLanes<T>) low = high = end;
+    for (long i = 0; i < count && (low > begin || high < end); ++i) {
+      EmitPatches(k, out + i * stride, rows, slabs.stride, i, begin, begin, low);
+      EmitPatches(k, out + i * stride, rows, slabs.stride, i, begin, high, end);
     }
+    if (low < high) {
+      for (int q = 0; q < Cell::kRows; ++q) {
+        rows[q] = rows[q] ? rows[q] + (low - begin) : zero_row<Cell, Plan> + L::kPad;
+      }
+      ComputeRows<Cell, Plan::kUnroll>(out + (low - begin), stride, rows, slabs.stride,
+                                       pass_.scalars, high - low, count);
+    }
+    for (long i = 0; i < count && !ends; ++i) FillBorder(level, out + i * stride - begin);
   }
 
-  // Computes `count` cells from x on, at most a register's; `rows` point `skip` cells before x.
-  void EmitPatch(int k, T* out, const T* const* rows, long skip, long x, long count) const {
-    T patch[Cell::kRows][kLanes<T> + Span<Cell>()];
+  // Computes cells [from, to) of row `i` behind the one whose cell `begin` rows and out point at.
+  void EmitPatches(int k, T* out, const T* const* rows, const long* strides, long i, long begin,
+                   long from, long to) const {
+    constexpr long kWidth = kLanes<T>;
+    T patch[Cell::kRows][kWidth + Span<Cell>()];
     const T* patched[Cell::kRows];
-    for (int q = 0; q < Cell::kRows; ++q) {
-      const RowRead& row = Cell::kRow[q];
-      const long extent = Extent(k, row.source)[2];
-      if (!rows[q]) {
-        patched[q] = zero_row<Cell, Plan> + L::kPad;
-      } else if (FromRing(k, row.source) ||
-                 (x + row.low >= 0 && x + kLanes<T> + row.high <= extent)) {
-        patched[q] = rows[q] + skip;
-      } else {
-        for (long i = row.low; i < kLanes<T> + row.high; ++i) {
-          const long at = Resolve(x + i, extent, Plan::kSource[row.source].rule);
-          patch[q][i - row.low] = at < 0 ? T(0) : rows[q][skip + at - x];
+    for (long x = from; x < to; x += kWidth) {
+      for (int q = 0; q < Cell::kRows; ++q) {
+        const RowRead& row = Cell::kRow[q];
+        const long extent = Extent(k, row.source)[2];
+        if (!rows[q]) {
+          patched[q] = zero_row<Cell, Plan> + L::kPad;
+          continue;
         }
-        patched[q] = patch[q] - row.low;
+        const T* start = rows[q] + i * strides[q] - begin;  // of the row's cell 0
+        if (FromRing(k, row.source) || (x + row.low >= 0 && x + kWidth + row.high <= extent)) {
+          patched[q] = start + x;
+        } else {
+          for (long d = row.low; d < kWidth + row.high; ++d) {
+            const long at = Resolve(x + d, extent, Plan::kSource[row.source].rule);
+            patch[q][d - row.low] = at < 0 ? T(0) : start[at];
+          }
+          patched[q] = patch[q] - row.low;
+        }
       }
+      T result[kWidth];
+      ComputeRows<Cell, Plan::kUnroll>(result, 0, patched, strides, pass_.scalars, kWidth, 1);
+      for (long d = 0; d < Min(to - x, kWidth); ++d) out[x - begin + d] = result[d];
     }
-    T result[kLanes<T>];
-    ComputeRow<Cell, Plan::kUnroll>(result, patched, pass_.scalars, kLanes<T>);
-    for (long i = 0; i < count; ++i) out[i] = result[i];
   }
 
   const Pass<T>& pass_;

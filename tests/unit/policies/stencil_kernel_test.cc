@@ -21,8 +21,8 @@
 #include "runtime/device/host/abi.h"
 #include "runtime/task/parse.h"
 
-#ifndef HIERA_SOURCE_DIR
-#error "the build names the source folder, where abi.h lies"
+#if !defined(HIERA_SOURCE_DIR) || !defined(HIERA_CANDIDATE_FLAGS)
+#error "the build names the source folder, where abi.h lies, and the sanitizers in use"
 #endif
 
 namespace hiera {
@@ -307,7 +307,8 @@ void Check(const Case& c, hiera_variant_fn variant, int64_t workspace_bytes, int
 }
 
 // Compiles all cases into one object, and runs each with fewer threads than slots and with as many.
-void CompileAndCheck(std::vector<Case> cases, const std::string& compiler) {
+void CompileAndCheck(std::vector<Case> cases, const std::string& compiler,
+                     const std::string& machine = "-march=native") {
   std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("hiera-stencil-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -328,10 +329,10 @@ void CompileAndCheck(std::vector<Case> cases, const std::string& compiler) {
     source << StencilInstance(*stencil, c.plan, "variant_" + std::to_string(i));
   }
   source.close();
-  const std::string command = compiler +
-                              " -std=c++20 -O1 -march=native -fno-math-errno -fPIC "
-                              "-shared -Wall -Wextra -Werror -Wno-psabi -I" HIERA_SOURCE_DIR
-                              " -o " +
+  const std::string command = compiler + " -std=c++20 -O1 " + machine +
+                              " -fno-math-errno -fPIC -shared "
+                              "-Wall -Wextra -Werror -Wno-psabi " HIERA_CANDIDATE_FLAGS
+                              " -I" HIERA_SOURCE_DIR " -o " +
                               stem + ".so " + stem + ".cc";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   void* object = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -462,6 +463,14 @@ TEST(StencilKernel, FormulasBeyondSums) {
     }
   }
   CompileAndCheck(cases, "g++");
+}
+
+// Registers of 16 bytes: the tails and patches differ.
+TEST(StencilKernel, NarrowRegisters) {
+  std::vector<Case> cases;
+  AddCases(&cases, 2, Star(2, 1), "star", {5});
+  AddCases(&cases, 3, Box(3, 1), "box", {2});
+  CompileAndCheck(cases, "g++", "-march=x86-64-v2");
 }
 
 TEST(StencilKernel, OtherCompiler) {
