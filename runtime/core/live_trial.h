@@ -5,8 +5,8 @@
 // Decision: the ratio incumbent / variant of each pair of neighbouring calls; the variant wins when
 // the lower end of a 95 % confidence interval of the median ratio is above kWorthwhile, and loses
 // when the upper end is below it. The interval comes from order statistics (the sign test), which
-// assumes nothing about the noise: for 12, 24 and 48 pairs the 3rd, 7th and 17th smallest and
-// largest ratios cover the median with at least 96 %. No decision after 48 pairs keeps the
+// assumes nothing about the noise: for 6, 12, 24 and 48 pairs the 1st, 3rd, 7th and 17th smallest
+// and largest ratios cover the median with at least 96 %. No decision after 48 pairs keeps the
 // incumbent. The pair before the first is not counted: it warms the variant up.
 //
 // Borrows everything it is given. Run: any thread; allocates and locks nothing. While a stage waits
@@ -26,8 +26,8 @@ namespace hiera {
 class LiveTrial final : public Executable {
  public:
   static constexpr double kWorthwhile = 1.02;
-  static constexpr std::array<int, 3> kStagePairs = {12, 24, 48};
-  static constexpr std::array<int, 3> kStageRank = {3, 7, 17};
+  static constexpr std::array<int, 4> kStagePairs = {6, 12, 24, 48};
+  static constexpr std::array<int, 4> kStageRank = {1, 3, 7, 17};
   static constexpr int kMaxCalls = 2 * (kStagePairs.back() + 1);
 
   class Listener {

@@ -68,31 +68,31 @@ class LiveTrialTest : public testing::Test {
   std::unique_ptr<LiveTrial> trial_;
 };
 
-TEST_F(LiveTrialTest, AClearWinnerNeedsTwelvePairsAndOneToWarmUp) {
+TEST_F(LiveTrialTest, AClearWinnerNeedsSixPairsAndOneToWarmUp) {
   const Scripted slow({100}), fast({5000, 50});  // its first call is cold
   LiveTrial& trial = Make(slow, fast);
-  EXPECT_EQ(CallsToDecision(), 26);
+  EXPECT_EQ(CallsToDecision(), 14);
   EXPECT_EQ(trial.winner(), &variant_);
   EXPECT_DOUBLE_EQ(trial.ratio(), 2);
   EXPECT_DOUBLE_EQ(trial.incumbent_ns(), 100);
   EXPECT_EQ(heard_.decisions, 1);
-  EXPECT_EQ(slow.calls(), 13);
-  EXPECT_EQ(fast.calls(), 13);
+  EXPECT_EQ(slow.calls(), 7);
+  EXPECT_EQ(fast.calls(), 7);
 }
 
-TEST_F(LiveTrialTest, AClearLoserIsDroppedAfterTwelvePairs) {
+TEST_F(LiveTrialTest, AClearLoserIsDroppedAfterSixPairs) {
   const Scripted fast({100}), slow({120});
   LiveTrial& trial = Make(fast, slow);
-  EXPECT_EQ(CallsToDecision(), 26);
+  EXPECT_EQ(CallsToDecision(), 14);
   EXPECT_EQ(trial.winner(), &incumbent_);
   trial.Run({buffers_.pointers, nullptr, nullptr});
-  EXPECT_EQ(slow.calls(), 13) << "no call goes to a loser";
+  EXPECT_EQ(slow.calls(), 7) << "no call goes to a loser";
 }
 
 TEST_F(LiveTrialTest, ATieKeepsTheIncumbent) {
   const Scripted one({100}), other({100});
   LiveTrial& trial = Make(one, other);
-  EXPECT_EQ(CallsToDecision(), 26);
+  EXPECT_EQ(CallsToDecision(), 14);
   EXPECT_EQ(trial.winner(), &incumbent_);
 }
 
@@ -145,7 +145,7 @@ TEST_F(LiveTrialTest, AVariantThatIsOftenUnavailableLoses) {
   CallsToDecision();
   EXPECT_EQ(trial.winner(), &incumbent_);
   EXPECT_TRUE(heard_.failed.empty()) << "to be busy is no failure";
-  EXPECT_EQ(baseline.runs, 26) << "the baseline answered what it could not";
+  EXPECT_EQ(baseline.runs, 14) << "the baseline answered what it could not";
 }
 
 TEST_F(LiveTrialTest, ABaselineThatFailsIsTheCallersOwnAffair) {
