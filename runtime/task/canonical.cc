@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "runtime/task/canonical_expression.h"
+#include "runtime/task/parse.h"
 #include "runtime/task/task.h"
 
 namespace hiera {
 namespace {
+
+constexpr int kMaxRounds = 32;
 
 void AppendList(const std::vector<int64_t>& values, std::string* text) {
   *text += "[";
@@ -85,9 +88,8 @@ void AppendLeftSide(const Task& task, const Statement& statement, std::string* t
   *text += "=";
 }
 
-}  // namespace
-
-std::string CanonicalText(const Task& task) {
+// The text, and whether printing what it says may give another.
+std::string TextOf(const Task& task, bool* collapsed) {
   std::string text;
   text.reserve(512);
   for (int i = 0; i < task.bound_count; ++i) AppendTensor(i, task.tensors[i], &text);
@@ -100,6 +102,24 @@ std::string CanonicalText(const Task& task) {
   for (const Statement& statement : task.formula.statements) {
     AppendLeftSide(task, statement, &text);
     text += expression.Of(statement) + "\n";
+  }
+  *collapsed = expression.collapsed();
+  return text;
+}
+
+}  // namespace
+
+std::string CanonicalText(const Task& task) {
+  bool collapsed = false;
+  std::string text = TextOf(task, &collapsed);
+  // Where operands fell together, what is left may meet its neighbours: (x*2/2 + y) + z is one sum
+  // only once x*2/2 is x. Each round leaves fewer operands.
+  for (int round = 0; collapsed && round < kMaxRounds; ++round) {
+    const Result<Task> again = ParseTask(text);
+    if (!again.ok()) break;
+    std::string next = TextOf(*again, &collapsed);
+    if (next == text) break;
+    text = std::move(next);
   }
   return text;
 }

@@ -44,10 +44,13 @@ std::string CanonicalExpression::Signed(const Piece& piece, Level least) {
   return level < least && !(least == kMul && !sum) ? "(" + text + ")" : text;
 }
 
-CanonicalExpression::Piece CanonicalExpression::ConstantPiece(double value, ValueType type) {
+CanonicalExpression::Piece CanonicalExpression::ConstantPiece(double value, ValueType type) const {
   Piece piece;
   piece.constant = true;
-  piece.negative = std::signbit(value);
+  // Whether constants that cancel leave 0 or -0 depends on their order, which is free but under
+  // exact arithmetic.
+  piece.either_sign = value == 0 && !exact_;
+  piece.negative = std::signbit(value) && !piece.either_sign;
   piece.value = std::fabs(value);
   if (type == ValueType::kReal) {
     piece.text = RealText(piece.value);
@@ -130,7 +133,8 @@ CanonicalExpression::Piece CanonicalExpression::PrintQuotient(const Node& at) {
     piece.text = Signed(a, kMul) + "%" + Signed(b, kPower);
     return piece;
   }
-  piece.negative = a.negative != b.negative;
+  piece.either_sign = a.either_sign || b.either_sign;
+  piece.negative = a.negative != b.negative && !piece.either_sign;
   piece.text = Unsigned(a, kMul) + "/" + Unsigned(b, kPower);
   return piece;
 }
@@ -190,6 +194,13 @@ void CanonicalExpression::CollectOperands(int n, Op op, bool flatten, std::vecto
   }
 }
 
+void CanonicalExpression::SortUnique(std::vector<std::string>* texts) {
+  const size_t count = texts->size();
+  std::sort(texts->begin(), texts->end());
+  texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
+  collapsed_ |= texts->size() < count;
+}
+
 CanonicalExpression::Piece CanonicalExpression::PrintExtremum(int n) {
   const Node& at = node(n);
   if (at.op == Op::kRelu && !Flattens(at.type)) return PrintCall(at);
@@ -203,8 +214,7 @@ CanonicalExpression::Piece CanonicalExpression::PrintExtremum(int n) {
   std::vector<std::string> texts;
   for (const Piece& piece : pieces) texts.push_back(Signed(piece, kOr));
   if (Flattens(at.type)) {
-    std::sort(texts.begin(), texts.end());
-    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    SortUnique(&texts);
     if (texts.size() == 1 && !zero) return pieces[0];
   }
   std::string text = texts[0];
@@ -222,8 +232,7 @@ CanonicalExpression::Piece CanonicalExpression::PrintLogic(int n) {
   CollectOperands(n, op, true, &pieces, &zero);
   std::vector<std::string> texts;
   for (const Piece& piece : pieces) texts.push_back(Unsigned(piece, static_cast<Level>(level + 1)));
-  std::sort(texts.begin(), texts.end());
-  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  SortUnique(&texts);
   if (texts.size() == 1) return pieces[0];
   std::string text = texts[0];
   for (size_t i = 1; i < texts.size(); ++i) {

@@ -27,6 +27,10 @@ class CanonicalExpression {
   // The text of one statement's value.
   std::string Of(const Statement& statement);
 
+  // Whether something of what was printed fell together (constants, equal operands, a factor of 1),
+  // so that reading the text and printing it again may bring more together.
+  bool collapsed() const { return collapsed_; }
+
  private:
   static constexpr int kMaxOrders = 24;
 
@@ -38,6 +42,7 @@ class CanonicalExpression {
     std::string negated;  // of the value times -1, where that needs no sign in front: a sum
     Level level = kAtom;
     bool negative = false;
+    bool either_sign = false;  // equal to its negative: a - a, and what it is multiplied with
     bool constant = false;
     double value = 0;  // of a constant, without the sign
 
@@ -64,22 +69,25 @@ class CanonicalExpression {
   void CollectFactors(int node, bool flatten, bool* negative, std::vector<Piece>* factors);
   void CollectOperands(int node, Op op, bool flatten, std::vector<Piece>* operands, bool* zero);
   void AddAffineTerms(const Affine& affine, std::vector<Piece>* terms) const;
+  static std::string Joined(const std::vector<Piece>& terms);
   Piece JoinTerms(std::vector<Piece> terms, bool sorted) const;
   Piece JoinFactors(std::vector<Piece> factors, bool negative, bool sorted) const;
+  void SortUnique(std::vector<std::string>* texts);
   std::vector<int> OrderOf(const Node& reduce);
   std::string BodyIn(const std::vector<int>& order, int body);
 
   bool Flattens(ValueType type) const { return !exact_ || type != ValueType::kReal; }
   static std::string Signed(const Piece& piece, Level least);
   static std::string Unsigned(const Piece& piece, Level least);
-  static Piece ConstantPiece(double value, ValueType type);
-  static void FoldConstants(bool product, std::vector<Piece>* pieces, ValueType type);
+  Piece ConstantPiece(double value, ValueType type) const;
+  void FoldConstants(bool product, std::vector<Piece>* pieces, ValueType type);
   const Node& node(int n) const { return task_.formula.nodes[n]; }
 
   const Task& task_;
   const bool exact_;
   std::vector<std::string> names_;  // per index
-  int level_ = 0;                   // bound indices around the expression being printed
+  bool collapsed_ = false;
+  int level_ = 0;  // bound indices around the expression being printed
 };
 
 // The shortest decimal that reads back as `value`, with a decimal point, an exponent or "inf".

@@ -46,6 +46,7 @@ void CanonicalExpression::FoldConstants(bool product, std::vector<Piece>* pieces
   }
   if (!std::isfinite(total)) return;
   if (type == ValueType::kInt && std::fabs(total) > static_cast<double>(kMaxInteger)) return;
+  collapsed_ = true;
   std::erase_if(*pieces, [](const Piece& piece) { return piece.constant; });
   pieces->push_back(ConstantPiece(total, type));
 }
@@ -70,7 +71,7 @@ void CanonicalExpression::CollectTerms(int n, bool negative, bool flatten,
     }
   }
   Piece piece = Print(n);
-  piece.negative = piece.negative != negative;
+  piece.negative = piece.negative != negative && !piece.either_sign;
   terms->push_back(std::move(piece));
 }
 
@@ -87,44 +88,51 @@ CanonicalExpression::Piece CanonicalExpression::PrintSum(int n) {
   CollectTerms(n, false, true, &terms, &affine);
   AddAffineTerms(affine, &terms);
   FoldConstants(false, &terms, at.type);
-  if (terms.empty()) return ConstantPiece(0, at.type);
+  if (terms.empty()) terms.push_back(ConstantPiece(0, at.type));
+  collapsed_ |= terms.size() == 1;
   return JoinTerms(std::move(terms), true);
 }
 
 CanonicalExpression::Piece CanonicalExpression::JoinTerms(std::vector<Piece> terms,
                                                           bool sorted) const {
-  if (sorted) {
-    std::sort(terms.begin(), terms.end(), [](const Piece& a, const Piece& b) {
-      if (a.constant != b.constant) return b.constant;
-      if (a.text != b.text) return a.text < b.text;
-      return a.negative < b.negative;
-    });
-  }
   if (terms.size() == 1) return std::move(terms[0]);
-  // Of a sum and its negative the one that starts with a plain term is printed, so that both have
-  // one text. As written, -(a - b) and b - a differ: one is -0 where the other is +0.
   Piece piece;
   piece.level = kAdd;
-  piece.negative = sorted && terms[0].negative;
-  auto joined = [&](bool flip) {
-    std::string text;
-    for (size_t i = 0; i < terms.size(); ++i) {
-      Piece& term = terms[i];
-      term.negative = term.negative != flip;
-      // Only as written can a sum stand in a sum: as its first term it needs no parentheses.
-      if (i == 0) {
-        text += Signed(term, term.negative ? kMul : kAdd);
-      } else {
-        text += term.negative ? "-" : "+";
-        text += Unsigned(term, kMul);
-      }
-      term.negative = term.negative != flip;
-    }
-    return text;
+  if (!sorted) {
+    piece.text = Joined(terms);
+    return piece;
+  }
+  // Of a sum and its negative the one whose first sign is a plus where they differ is printed, so
+  // that both have one text. As written, -(a - b) and b - a differ: one is -0 where the other is
+  // +0.
+  std::vector<Piece> flipped = terms;
+  for (Piece& term : flipped) term.negative = !term.negative && !term.either_sign;
+  auto in_order = [](const Piece& a, const Piece& b) {
+    if (a.constant != b.constant) return b.constant;
+    if (a.text != b.text) return a.text < b.text;
+    return a.negative < b.negative;
   };
-  piece.text = joined(piece.negative);
-  if (sorted) piece.negated = joined(!piece.negative);
+  std::sort(terms.begin(), terms.end(), in_order);
+  std::sort(flipped.begin(), flipped.end(), in_order);
+  size_t i = 0;
+  while (i < terms.size() && terms[i].negative == flipped[i].negative) ++i;
+  piece.either_sign = i == terms.size();
+  piece.negative = !piece.either_sign && terms[i].negative;
+  if (piece.negative) std::swap(terms, flipped);
+  piece.text = Joined(terms);
+  piece.negated = Joined(flipped);
   return piece;
+}
+
+// Terms with their signs. Only as written can a sum stand in a sum: as its first term it needs no
+// parentheses.
+std::string CanonicalExpression::Joined(const std::vector<Piece>& terms) {
+  std::string text = Signed(terms[0], terms[0].negative ? kMul : kAdd);
+  for (size_t i = 1; i < terms.size(); ++i) {
+    text += terms[i].negative ? "-" : "+";
+    text += Unsigned(terms[i], kMul);
+  }
+  return text;
 }
 
 void CanonicalExpression::CollectFactors(int n, bool flatten, bool* negative,
@@ -173,7 +181,9 @@ CanonicalExpression::Piece CanonicalExpression::PrintProduct(int n) {
     FoldConstants(true, &factors, at.type);
     const bool others =
         std::any_of(factors.begin(), factors.end(), [](const Piece& p) { return !p.constant; });
+    const size_t count = factors.size();
     if (others) std::erase_if(factors, [](const Piece& p) { return p.constant && p.value == 1; });
+    collapsed_ |= factors.size() < count;
   }
   return JoinFactors(std::move(factors), negative, flatten);
 }
@@ -186,13 +196,16 @@ CanonicalExpression::Piece CanonicalExpression::JoinFactors(std::vector<Piece> f
       return a.text < b.text;
     });
   }
+  const bool either_sign = std::any_of(factors.begin(), factors.end(),
+                                       [](const Piece& factor) { return factor.either_sign; });
   if (factors.size() == 1) {
-    factors[0].negative = negative;
+    factors[0].negative = negative && !either_sign;
     return std::move(factors[0]);
   }
   Piece piece;
   piece.level = kMul;
-  piece.negative = negative;
+  piece.either_sign = either_sign;
+  piece.negative = negative && !either_sign;
   for (size_t i = 0; i < factors.size();) {
     // Equal factors as powers, of up to 8 as the parser multiplies them out.
     size_t run = 1;
