@@ -1,0 +1,247 @@
+#include "runtime/evaluator/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "runtime/evaluator/elements.h"
+
+namespace hiera {
+namespace {
+
+std::string Number(long double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.9Lg", value);
+  return text;
+}
+
+// The tensors of a run that are looked at one by one.
+struct OutputView {
+  const TensorSpec& tensor;
+  const Slot& slot;
+  int64_t begin;  // of the tensor in the file
+  int64_t size;   // of an element
+  bool in_place;
+
+  OutputView(const FinishedRun& run, int i)
+      : tensor(run.task.tensors[i]),
+        slot(run.layout.slots[i]),
+        begin(slot.offset + OffsetInSlot(slot, run.placement)),
+        size(SizeOf(tensor.dtype)),
+        in_place(RoleOf(run.task, i) == Role::kInPlace) {}
+};
+
+// The first byte in [begin, end) of the file that is not the poison, or -1.
+int64_t FirstTouched(const FinishedRun& run, int64_t begin, int64_t end) {
+  for (int64_t at = begin; at < end; ++at) {
+    if (static_cast<uint8_t>(run.outputs[at]) != run.poison) return at;
+  }
+  return -1;
+}
+
+std::optional<Finding> CheckSurroundings(const FinishedRun& run, const OutputView& view) {
+  const int64_t end = view.begin + view.slot.span;
+  const int64_t before = FirstTouched(run, view.slot.offset, view.begin);
+  if (before >= 0) {
+    return Finding{Verdict::kMisbehaved, "wrote " + std::to_string(view.begin - before) +
+                                             " bytes before the start of " + view.tensor.name};
+  }
+  const int64_t after = FirstTouched(run, end, view.slot.offset + view.slot.bytes);
+  if (after >= 0) {
+    return Finding{Verdict::kMisbehaved, "wrote " + std::to_string(after - end + 1) +
+                                             " bytes past the end of " + view.tensor.name};
+  }
+  return std::nullopt;
+}
+
+// What an element that may not be written held before the run.
+bool IsUntouched(const FinishedRun& run, const OutputView& view, int64_t at) {
+  if (view.in_place) return std::memcmp(run.outputs + at, run.inputs + at, view.size) == 0;
+  return FirstTouched(run, at, at + view.size) < 0;
+}
+
+std::optional<Finding> CheckGaps(const FinishedRun& run, const OutputView& view) {
+  if (FillsItsSpan(view.tensor)) return std::nullopt;
+  std::vector<bool> used(static_cast<size_t>(view.slot.span / view.size), false);
+  ForEachRow(view.tensor, [&](int64_t position, int64_t count, int64_t stride) {
+    for (int64_t i = 0; i < count; ++i) used[static_cast<size_t>(position + i * stride)] = true;
+  });
+  for (size_t i = 0; i < used.size(); ++i) {
+    const int64_t at = view.begin + static_cast<int64_t>(i) * view.size;
+    if (used[i] || IsUntouched(run, view, at)) continue;
+    return Finding{Verdict::kMisbehaved, "wrote between the elements of " + view.tensor.name +
+                                             ", at offset " + std::to_string(i)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> CheckSamples(const FinishedRun& run, const OutputView& view,
+                                    const ReferenceOutput& reference) {
+  for (const ReferenceElement& element : reference.elements) {
+    const int64_t at = view.begin + element.position * view.size;
+    const std::string name = ElementName(view.tensor, element.position);
+    if (!element.written) {
+      if (IsUntouched(run, view, at)) continue;
+      return Finding{Verdict::kMisbehaved, name + " must keep its value, and was written"};
+    }
+    if (Admits(element, run.task.contract, view.tensor.dtype, run.outputs + at)) continue;
+    const bool poison = !view.in_place && FirstTouched(run, at, at + view.size) < 0;
+    const long double bound = ErrorBound(element, run.task.contract, view.tensor.dtype);
+    return Finding{
+        Verdict::kWrong,
+        name +
+            (poison ? " was not written; it"
+                    : " is " + Number(LoadExact(view.tensor.dtype, run.outputs + at)) + " and") +
+            " should be " + Number(element.value) +
+            (bound > 0 && std::isfinite(bound) ? " within " + Number(bound) : std::string())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> CheckPrecision(const FinishedRun& run, const OutputView& view,
+                                      const ReferenceOutput& reference,
+                                      const OutputLimits& limits) {
+  if (limits.rms < 0) return std::nullopt;
+  const double rms = RmsOfErrors(reference, run.task, run.outputs + view.begin);
+  if (rms <= limits.rms) return std::nullopt;
+  return Finding{Verdict::kWrong, view.tensor.name + ": the root mean square of its errors is " +
+                                      Number(rms / limits.rms * 4) +
+                                      " times a plain implementation's (at most 4 are allowed)"};
+}
+
+// One element against the interpreter's. Returns whether it passes.
+template <typename T>
+bool Close(T actual, T plain, const OutputLimits& limits) {
+  if (std::isnan(plain)) return std::isnan(actual);
+  if (std::isinf(plain) || std::isinf(actual)) return actual == plain;
+  const T error = std::fabs(actual - plain);
+  return error <= static_cast<T>(limits.absolute) ||
+         error <= static_cast<T>(limits.relative) * std::fabs(plain);
+}
+
+bool CloseElement(DType dtype, const std::byte* actual, const std::byte* plain,
+                  const OutputLimits& limits) {
+  switch (dtype) {
+    case DType::kF64: {
+      double a, p;
+      std::memcpy(&a, actual, sizeof a);
+      std::memcpy(&p, plain, sizeof p);
+      return Close(a, p, limits);
+    }
+    case DType::kF32: {
+      float a, p;
+      std::memcpy(&a, actual, sizeof a);
+      std::memcpy(&p, plain, sizeof p);
+      return Close(a, p, limits);
+    }
+    case DType::kF16:
+    case DType::kBF16:
+      return Close(static_cast<double>(LoadExact(dtype, actual)),
+                   static_cast<double>(LoadExact(dtype, plain)), limits);
+    case DType::kI32:
+      return std::memcmp(actual, plain, sizeof(int32_t)) == 0;
+    case DType::kBool:
+      return *actual == *plain;
+  }
+  return false;
+}
+
+std::optional<Finding> CheckRest(const FinishedRun& run, const OutputView& view,
+                                 const Expectation& expectation, const OutputLimits& limits) {
+  if (!expectation.vouched) return std::nullopt;
+  const std::byte* actual = run.outputs + view.begin;
+  const std::byte* plain = expectation.plain.data() + view.begin;
+  std::vector<std::byte> untouched(view.size, std::byte{kPoison[0]});
+  int64_t wrong = -1;
+  ForEachRow(view.tensor, [&](int64_t position, int64_t count, int64_t stride) {
+    for (int64_t i = 0; i < count && wrong < 0; ++i) {
+      const int64_t at = (position + i * stride) * view.size;
+      if (std::memcmp(actual + at, plain + at, view.size) == 0) {
+        // Equal bits; but not where both only look alike because neither was written.
+        if (view.in_place || run.poison == kPoison[0]) continue;
+      }
+      if (!view.in_place && std::memcmp(plain + at, untouched.data(), view.size) == 0) {
+        if (!IsUntouched(run, view, view.begin + at)) wrong = position + i * stride;
+      } else if (!CloseElement(view.tensor.dtype, actual + at, plain + at, limits)) {
+        wrong = position + i * stride;
+      }
+    }
+  });
+  if (wrong < 0) return std::nullopt;
+  const int64_t at = wrong * view.size;
+  const bool poison = !view.in_place && IsUntouched(run, view, view.begin + at);
+  return Finding{
+      Verdict::kWrong,
+      ElementName(view.tensor, wrong) +
+          (poison ? " was not written; it"
+                  : " is " + Number(LoadExact(view.tensor.dtype, actual + at)) + " and") +
+          " should be about " + Number(LoadExact(view.tensor.dtype, plain + at))};
+}
+
+std::optional<Finding> CheckBooleans(const FinishedRun& run, const OutputView& view) {
+  if (view.tensor.dtype != DType::kBool) return std::nullopt;
+  const std::byte* actual = run.outputs + view.begin;
+  int64_t wrong = -1;
+  ForEachRow(view.tensor, [&](int64_t position, int64_t count, int64_t stride) {
+    for (int64_t i = 0; i < count && wrong < 0; ++i) {
+      const int64_t at = position + i * stride;
+      if (actual[at] > std::byte{1} && !IsUntouched(run, view, view.begin + at)) wrong = at;
+    }
+  });
+  if (wrong < 0) return std::nullopt;
+  return Finding{Verdict::kWrong, ElementName(view.tensor, wrong) + " is neither 0 nor 1"};
+}
+
+}  // namespace
+
+std::optional<Finding> CheckRun(const FinishedRun& run, const Expectation& expectation) {
+  for (const int i : OutputsOf(run.task)) {
+    const OutputView view(run, i);
+    if (auto finding = CheckSurroundings(run, view)) return finding;
+    if (auto finding = CheckGaps(run, view)) return finding;
+  }
+  for (size_t k = 0; k < expectation.limits.size(); ++k) {
+    const OutputLimits& limits = expectation.limits[k];
+    const OutputView view(run, limits.tensor);
+    if (k < expectation.reference.size()) {
+      const ReferenceOutput& reference = expectation.reference[k];
+      if (auto finding = CheckSamples(run, view, reference)) return finding;
+      if (auto finding = CheckPrecision(run, view, reference, limits)) return finding;
+    }
+    if (auto finding = CheckRest(run, view, expectation, limits)) return finding;
+    if (auto finding = CheckBooleans(run, view)) return finding;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> CheckRepeated(const FinishedRun& run, const std::byte* earlier,
+                                     uint8_t earlier_poison) {
+  for (const int i : OutputsOf(run.task)) {
+    const OutputView view(run, i);
+    const std::byte* now = run.outputs + view.begin;
+    const std::byte* then = earlier + view.begin;
+    int64_t different = -1;
+    ForEachRow(view.tensor, [&](int64_t position, int64_t count, int64_t stride) {
+      for (int64_t k = 0; k < count && different < 0; ++k) {
+        const int64_t at = (position + k * stride) * view.size;
+        if (std::memcmp(now + at, then + at, view.size) == 0) continue;
+        const bool kept = IsUntouched(run, view, view.begin + at) &&
+                          std::all_of(then + at, then + at + view.size, [&](std::byte b) {
+                            return static_cast<uint8_t>(b) == earlier_poison;
+                          });
+        if (!kept) different = position + k * stride;
+      }
+    });
+    if (different < 0) continue;
+    return Finding{
+        Verdict::kMisbehaved,
+        ElementName(view.tensor, different) + " differs between two runs on the same inputs: " +
+            Number(LoadExact(view.tensor.dtype, then + different * view.size)) + ", then " +
+            Number(LoadExact(view.tensor.dtype, now + different * view.size))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace hiera

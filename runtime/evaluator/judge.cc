@@ -1,0 +1,371 @@
+#include "runtime/evaluator/judge.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/environment.h"
+#include "runtime/base/log.h"
+#include "runtime/evaluator/contention.h"
+#include "runtime/evaluator/digest.h"
+#include "runtime/evaluator/machine.h"
+#include "runtime/task/roofline.h"
+
+namespace hiera {
+namespace {
+
+constexpr int64_t kMostMemory = int64_t{8} << 30;
+constexpr double kSetUpSeconds = 10;
+constexpr double kLeastRunSeconds = 2;
+constexpr double kTimesPlain = 20;  // a run slower than this many interpreters has hung
+
+// While a key is young its builds may take about a quarter of a busy processor, then a twentieth:
+// the weights of these priorities beside an ordinary process, in the kernel's table, are 335 and 56
+// to 1024.
+constexpr double kYoungSeconds = 3;
+constexpr int kYoungNice = 5;
+constexpr int kOldNice = 13;
+
+constexpr double kNoisySpread = 0.15;  // of the incumbent's samples: a provisional result
+constexpr double kSuspicious = 0.9;    // of the floor
+// Stores that bypass the caches save a third of the traffic of the copy that the floor rests on.
+constexpr double kImpossible = 0.6;   // of the floor by bytes
+constexpr double kFewestFlops = 0.2;  // algorithms that save operations save no more than this
+
+constexpr double kClockCheckNs = 5e6;
+constexpr double kClockFactor = 2;
+constexpr double kExchangeNs = 300e3;  // of waking a worker, asking and answering
+constexpr int kClockTries = 3;
+
+std::string Nanoseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, ns < 1e6 ? "%.0f ns" : "%.4g ms", ns < 1e6 ? ns : ns * 1e-6);
+  return text;
+}
+
+uint64_t Secret() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
+Judge::Judge(Device& device, JudgeOptions options, Builder builder)
+    : device_(device), options_(std::move(options)), builder_(std::move(builder)) {}
+
+Result<std::unique_ptr<Judge>> Judge::Make(Device& device, const JudgeOptions& options) {
+  auto builder = Builder::Make(options.work_path, GetEnvironment());
+  if (!builder.ok()) return builder.status();
+  return std::unique_ptr<Judge>(new Judge(device, options, *std::move(builder)));
+}
+
+MachineReport Judge::Machine() {
+  MachineReport report;
+  report.facts = MeasureMachine(device_.parallelism(), builder_.compilers());
+  report.fingerprint = device_.fingerprint().Text();
+  if (machine_) {
+    // What disturbs a measurement only slows it.
+    MachineFacts& facts = report.facts;
+    facts.copy_gbps = std::max(facts.copy_gbps, machine_->facts.copy_gbps);
+    facts.flops_f32 = std::max(facts.flops_f32, machine_->facts.flops_f32);
+    facts.flops_f64 = std::max(facts.flops_f64, machine_->facts.flops_f64);
+  }
+  machine_ = report;
+  const Status kept = WriteFile(options_.work_path + "/machine", EncodeFrame(report));
+  if (!kept.ok()) Log(LogLevel::kWarning, kept.message());
+  return report;
+}
+
+const MachineFacts& Judge::Facts() {
+  if (!machine_) {
+    // A frame as it was encoded: length, type, body.
+    constexpr size_t kHeader = 8;
+    auto bytes = ReadFile(options_.work_path + "/machine");
+    if (bytes.ok() && bytes->size() > kHeader) {
+      const uint32_t type = static_cast<uint32_t>(static_cast<unsigned char>((*bytes)[4]));
+      auto message = DecodeBody(type, std::string_view(*bytes).substr(kHeader));
+      const MachineReport* report = message.ok() ? std::get_if<MachineReport>(&*message) : nullptr;
+      if (report != nullptr && report->fingerprint == device_.fingerprint().Text()) {
+        machine_ = *report;
+      }
+    }
+  }
+  if (!machine_) Machine();
+  return machine_->facts;
+}
+
+int Judge::BuildNice(const std::string& canonical) {
+  const int64_t now = MonotonicNs();
+  if (building_for_ != canonical) {
+    building_for_ = canonical;
+    building_since_ns_ = now;
+  }
+  return static_cast<double>(now - building_since_ns_) < kYoungSeconds * 1e9 ? kYoungNice
+                                                                             : kOldNice;
+}
+
+Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
+  for (auto at = tasks_.begin(); at != tasks_.end(); ++at) {
+    if ((*at)->canonical() != canonical) continue;
+    tasks_.splice(tasks_.begin(), tasks_, at);
+    return tasks_.front().get();
+  }
+  const int64_t limit = options_.memory_bytes > 0 ? options_.memory_bytes
+                                                  : std::min(kMostMemory, AvailableMemory() / 4);
+  auto prepared = PreparedTask::Make(canonical, device_, limit);
+  // Older tasks go before this one does without.
+  int64_t used = prepared.ok() ? (*prepared)->memory_bytes() : limit;
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    used += (*at)->memory_bytes();
+    at = used > limit ? tasks_.erase(at) : std::next(at);
+  }
+  if (!prepared.ok()) return prepared.status();
+  tasks_.push_front(*std::move(prepared));
+  return tasks_.front().get();
+}
+
+void Judge::Handle(const JudgeRequest& request,
+                   const std::function<bool(const JudgeReport&)>& report) {
+  auto prepared = Prepare(request.canonical);
+  const int nice = BuildNice(request.canonical);
+  std::vector<int> tickets(request.candidates.size(), 0);
+  if (prepared.ok()) {
+    const Arithmetic arithmetic = (*prepared)->task().contract.arithmetic;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      const Candidate& candidate = request.candidates[i];
+      if (candidate.source.empty()) continue;
+      tickets[i] = builder_.Start(candidate, arithmetic, request.build_seconds, nice);
+    }
+  }
+  // The compilers are at work meanwhile.
+  const Status ready = prepared.ok() ? (*prepared)->MakeReady((*prepared)->CourseOf(request.full))
+                                     : prepared.status();
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    JudgeReport one;
+    one.id = request.id;
+    one.candidate = static_cast<uint32_t>(i);
+    if (!ready.ok()) {
+      one.verdict = Verdict::kUnloadable;
+      one.detail = "cannot be judged: " + ready.message();
+    } else {
+      BuildResult build;
+      build.ok = tickets[i] == 0;
+      if (tickets[i] != 0) build = builder_.Take(tickets[i]);
+      one.build_seconds = build.seconds;
+      if (build.ok) {
+        JudgeOne(**prepared, request, build, one);
+      } else {
+        one.verdict = Verdict::kBuildFailed;
+        one.detail = build.detail;
+      }
+    }
+    if (!report(one)) break;
+  }
+  builder_.Abandon();
+}
+
+void Judge::JudgeOne(PreparedTask& prepared, const JudgeRequest& request, const BuildResult& build,
+                     JudgeReport& report) {
+  report.artifact_path = build.path;
+  report.artifact_sha256 = build.sha256;
+  MaybeFinding finding = Hear(prepared, request, build, report);
+  const double floor_ns = RooflineFloorNs(prepared.task(), Facts());
+  if (!finding && report.time_ns < kSuspicious * floor_ns) {
+    // Not believed: another worker has to show all of it again, beside fresh rates of the machine.
+    Machine();
+    finding = Hear(prepared, request, build, report);
+    MachineFacts bytes_only = Facts();
+    bytes_only.flops_f32 = bytes_only.flops_f64 = 0;
+    const double bytes_ns = RooflineFloorNs(prepared.task(), bytes_only);
+    const double flops_ns = RooflineFloorNs(prepared.task(), Facts());
+    if (!finding &&
+        (report.time_ns < kImpossible * bytes_ns || report.time_ns < kFewestFlops * flops_ns)) {
+      finding = Finding{Verdict::kMisbehaved, "a time of " + Nanoseconds(report.time_ns) +
+                                                  " cannot be true: the roofline floor is " +
+                                                  Nanoseconds(std::max(bytes_ns, flops_ns))};
+    } else if (!finding && report.time_ns < kSuspicious * flops_ns) {
+      report.detail += "; below the roofline floor of " + Nanoseconds(flops_ns) +
+                       ", verified and measured twice";
+    }
+  }
+  if (!finding) {
+    report.verified = request.full;
+    return;
+  }
+  report.verdict = finding->verdict;
+  report.detail = finding->detail;
+  report.verified = false;
+}
+
+Judge::MaybeFinding Judge::Hear(PreparedTask& prepared, const JudgeRequest& request,
+                                const BuildResult& build, JudgeReport& report) {
+  Hearing hearing{prepared, prepared.CourseOf(request.full),
+                  request,  request.candidates[report.candidate],
+                  build,    {},
+                  {},       report};
+  if (auto finding = StartWorker(hearing)) return finding;
+  for (const uint32_t trial : hearing.course.before) {
+    if (auto finding = Verify(hearing, trial)) return finding;
+  }
+  if (auto finding = Measure(hearing)) return finding;
+  if (auto finding = CheckClock(hearing)) return finding;
+  return Verify(hearing, hearing.course.after);
+}
+
+Judge::MaybeFinding Judge::StartWorker(Hearing& hearing) {
+  WorkerSetup setup;
+  setup.secret = Secret();
+  setup.canonical = hearing.prepared.canonical();
+  setup.threads = device_.parallelism();
+  setup.plan = hearing.candidate.plan;
+  setup.artifact_path = hearing.build.path;
+  setup.incumbent = hearing.request.incumbent;
+  setup.readable = {"/lib",       "/lib64",           "/usr/lib",
+                    "/usr/lib64", "/etc/ld.so.cache", options_.artifacts_path};
+  for (const std::string& path : {hearing.build.path, setup.incumbent.artifact_path}) {
+    if (!path.empty()) setup.readable.push_back(FolderOf(path));
+  }
+  if (setup.plan.workspace_bytes > hearing.prepared.task().contract.workspace_bytes) {
+    return Finding{Verdict::kUnloadable,
+                   "asks for " + std::to_string(setup.plan.workspace_bytes) +
+                       " bytes of workspace; the contract admits " +
+                       std::to_string(hearing.prepared.task().contract.workspace_bytes)};
+  }
+  uint32_t position = 0;
+  for (const Trial& trial : hearing.prepared.trials()) {
+    hearing.positions.push_back(position);
+    if (!trial.ready) continue;
+    setup.trials.push_back({trial.placement, trial.scalars});
+    ++position;
+  }
+  std::vector<std::string> environment;
+  for (const std::string& variable : GetEnvironment().all) {
+    if (variable.rfind("LD_", 0) != 0) environment.push_back(variable);
+  }
+  auto worker = WorkerProcess::Start(options_.worker_program, environment, hearing.prepared);
+  if (!worker.ok()) {
+    return Finding{Verdict::kUnloadable,
+                   "no worker could be started: " + worker.status().message()};
+  }
+  hearing.worker = *std::move(worker);
+  auto outcome = hearing.worker.SetUp(setup, kSetUpSeconds + RunTimeout(hearing));
+  if (!outcome.finding && !outcome.reply.message.empty()) {
+    Log(LogLevel::kDebug, "the sandbox lacks: " + outcome.reply.message);
+  }
+  return outcome.finding;
+}
+
+double Judge::RunTimeout(const Hearing& hearing) const {
+  return kLeastRunSeconds + kTimesPlain * hearing.prepared.plain_seconds();
+}
+
+Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
+  const Trial& trial = hearing.prepared.trials()[number];
+  const Task& task = hearing.prepared.task();
+  const Layout& layout = hearing.prepared.layout();
+  std::byte* outputs = hearing.prepared.output_view();
+  std::vector<std::byte> earlier;
+  for (const uint8_t poison : kPoison) {
+    PrepareOutputs(task, layout, trial.placement, trial.view.data(), poison, outputs);
+    WorkerRequest request;
+    request.kind = WorkerRequest::Kind::kRun;
+    request.trial = hearing.positions[number];
+    auto outcome = hearing.worker.Ask(request, RunTimeout(hearing));
+    if (outcome.finding) return outcome.finding;
+    const FinishedRun run{task, layout, trial.placement, poison, trial.view.data(), outputs};
+    auto finding = CheckRun(run, trial.expectation);
+    if (!finding && !earlier.empty()) finding = CheckRepeated(run, earlier.data(), kPoison[0]);
+    if (finding) {
+      finding->detail += " (" + std::string(DistributionName(trial.distribution)) + " inputs" +
+                         (number == hearing.course.after ? ", after timing)" : ")");
+      return finding;
+    }
+    if (task.contract.deterministic) earlier.assign(outputs, outputs + layout.bytes);
+  }
+  return std::nullopt;
+}
+
+Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
+  const Trial& trial = hearing.prepared.trials()[hearing.course.timed];
+  const Task& task = hearing.prepared.task();
+  const Layout& layout = hearing.prepared.layout();
+  std::byte* outputs = hearing.prepared.output_view();
+  JudgeReport& report = hearing.report;
+  WorkerRequest request;
+  request.kind = WorkerRequest::Kind::kMeasure;
+  request.trial = hearing.positions[hearing.course.timed];
+  request.seconds = std::clamp(hearing.request.measure_seconds, 0.001, 60.0);
+
+  // A noisy measurement is made once more; what is then still noisy is told as provisional.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    PrepareOutputs(task, layout, trial.placement, trial.view.data(), kPoison[1], outputs);
+    builder_.Pause();
+    const ProcessorTimes before = ReadTimes(hearing.worker.pid());
+    auto outcome = hearing.worker.Ask(request, 5 * request.seconds + 3 * RunTimeout(hearing));
+    const ProcessorTimes after = ReadTimes(hearing.worker.pid());
+    builder_.Resume();
+    if (outcome.finding) return outcome.finding;
+    const FinishedRun run{task, layout, trial.placement, kPoison[1], trial.view.data(), outputs};
+    if (auto finding = CheckRun(run, trial.expectation)) {
+      finding->detail += " (while it was timed)";
+      return finding;
+    }
+    const auto& incumbent_ns = outcome.reply.incumbent_ns;
+    const auto& candidate_ns = outcome.reply.candidate_ns;
+    report.time_ns = Median(candidate_ns);
+    report.baseline_ns = Median(incumbent_ns);
+    const PairedRatio ratio = RatioOfPairs(incumbent_ns, candidate_ns);
+    report.ratio = ratio.ratio;
+    report.ratio_low = ratio.low;
+    report.verdict = ratio.low > kWinMargin ? Verdict::kFaster : Verdict::kNotFaster;
+    report.provisional =
+        RelativeSpread(incumbent_ns.empty() ? candidate_ns : incumbent_ns) > kNoisySpread ||
+        IsContended(before, after);
+    char text[160];
+    std::snprintf(text, sizeof text, "%s beside %s: ratio %.3f, at least %.3f, %zu pairs%s",
+                  Nanoseconds(report.time_ns).c_str(),
+                  incumbent_ns.empty() ? "nothing" : Nanoseconds(report.baseline_ns).c_str(),
+                  report.ratio, report.ratio_low, candidate_ns.size(),
+                  report.provisional ? ", noisy" : "");
+    report.detail = text;
+    if (!report.provisional) break;
+  }
+  if (report.time_ns > 0) return std::nullopt;
+  return Finding{Verdict::kMisbehaved, "the time of a call came out as zero"};
+}
+
+Judge::MaybeFinding Judge::CheckClock(Hearing& hearing) {
+  const double time_ns = hearing.report.time_ns;
+  WorkerRequest request;
+  request.kind = WorkerRequest::Kind::kRepeat;
+  request.trial = hearing.positions[hearing.course.timed];
+  request.calls = static_cast<uint64_t>(std::clamp(kClockCheckNs / time_ns, 1.0, 1e6));
+  const double told_ns = time_ns * static_cast<double>(request.calls);
+  double least_ns = 0;
+  for (int i = 0; i < kClockTries; ++i) {
+    const int64_t begin = MonotonicNs();
+    const int64_t processor_begin = hearing.worker.ProcessorNs();
+    auto outcome = hearing.worker.Ask(request, 100 * told_ns * 1e-9 + RunTimeout(hearing));
+    if (outcome.finding) return outcome.finding;
+    // What the kernel charged the worker, on all its threads, is not stretched by others' work.
+    const double wall_ns = static_cast<double>(MonotonicNs() - begin);
+    const double charged_ns =
+        static_cast<double>(hearing.worker.ProcessorNs() - processor_begin) / device_.parallelism();
+    const double ns = std::min(wall_ns, charged_ns);
+    least_ns = i == 0 ? ns : std::min(least_ns, ns);
+    if (least_ns <= kClockFactor * told_ns + kExchangeNs) return std::nullopt;
+  }
+  return Finding{Verdict::kMisbehaved,
+                 "its time cannot be believed: by the worker's clock " + Nanoseconds(time_ns) +
+                     " a call, by the judge's " +
+                     Nanoseconds(least_ns / static_cast<double>(request.calls))};
+}
+
+}  // namespace hiera

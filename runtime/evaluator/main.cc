@@ -1,0 +1,52 @@
+// hiera-evaluator: builds, verifies and measures candidates for the planner that started it.
+//
+//   hiera-evaluator --channel FD --work DIR --store-artifacts DIR
+//   hiera-evaluator --worker        (started by the former, see worker.h)
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "runtime/base/log.h"
+#include "runtime/device/device.h"
+#include "runtime/evaluator/judge.h"
+#include "runtime/evaluator/session.h"
+#include "runtime/evaluator/worker.h"
+#include "runtime/ipc/channel.h"
+
+int main(int argc, char** argv) {
+  // The worker parses nothing else: it is started many times a second.
+  if (argc == 2 && std::strcmp(argv[1], "--worker") == 0) _exit(hiera::RunWorker());
+
+  CLI::App app("Builds, verifies and measures candidates for hiera-planner, which starts it.");
+  int channel_fd = -1;
+  hiera::JudgeOptions options;
+  app.add_option("--channel", channel_fd, "Socket to the planner, an open descriptor")->required();
+  app.add_option("--work", options.work_path, "Folder for builds")->required();
+  app.add_option("--store-artifacts", options.artifacts_path, "Folder of the store's artifacts")
+      ->required();
+  app.add_option("--memory", options.memory_bytes, "Most bytes that trials may take");
+  CLI11_PARSE(app, argc, argv);
+
+  struct stat info;
+  if (fstat(channel_fd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    std::fprintf(stderr, "hiera-evaluator: --channel %d is not a socket\n", channel_fd);
+    return 2;
+  }
+  fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
+  hiera::EndWithPeer(channel_fd);
+  options.worker_program = "/proc/self/exe";
+  const auto device = hiera::MakeHostDevice(0);
+  auto judge = hiera::Judge::Make(*device, options);
+  if (!judge.ok()) {
+    hiera::Log(hiera::LogLevel::kError, "evaluator: " + judge.status().message());
+    std::fprintf(stderr, "hiera-evaluator: %s\n", judge.status().message().c_str());
+    return 2;
+  }
+  hiera::Channel channel(channel_fd, channel_fd);
+  return hiera::Serve(channel, **judge);
+}

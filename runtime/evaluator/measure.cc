@@ -1,0 +1,97 @@
+#include "runtime/evaluator/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/base/clock.h"
+
+namespace hiera {
+namespace {
+
+constexpr double kShortestSampleNs = 20'000;
+constexpr int kMostPairs = 200;
+constexpr int kFewestPairs = 3;
+constexpr int kEnoughPairs = 9;    // within a larger budget
+constexpr double kOverBudget = 3;  // how much larger
+constexpr int kWarmCalls = 3;
+constexpr double kWarmNs = 2e6;  // of warm calls, at most
+
+// One of the two, with as many calls a sample as it needs.
+struct Contender {
+  const Executable& executable;
+  Phase phase;
+  int64_t calls = 1;
+};
+
+// Nanoseconds per call, negative where a call failed.
+double Sample(const Contender& contender, const Call& call, const MeasureOptions& options) {
+  if (options.restore) options.restore();
+  if (options.record != nullptr) options.record->phase = contender.phase;
+  const int64_t begin = MonotonicNs();
+  for (int64_t i = 0; i < contender.calls; ++i) {
+    if (contender.executable.Run(call) != HIERA_OK) return -1;
+  }
+  const int64_t end = MonotonicNs();
+  if (options.record != nullptr) options.record->phase = Phase::kSetup;
+  return static_cast<double>(end - begin) / static_cast<double>(contender.calls);
+}
+
+// Runs a few calls and sets how many make a sample of `sample_ns`. Returns the time of a call.
+double WarmUp(Contender& contender, const Call& call, const MeasureOptions& options,
+              double sample_ns) {
+  double least = 0;
+  double spent = 0;
+  for (int i = 0; i < kWarmCalls && (i == 0 || spent < kWarmNs); ++i) {
+    const double ns = Sample(contender, call, options);
+    if (ns < 0) return -1;
+    least = i == 0 ? ns : std::min(least, ns);
+    spent += ns;
+  }
+  // A single short call is mostly clock; time enough of them to see through it.
+  if (least < kShortestSampleNs) {
+    contender.calls = std::max<int64_t>(1, std::llround(kShortestSampleNs / std::max(least, 10.0)));
+    least = Sample(contender, call, options);
+    if (least < 0) return -1;
+  }
+  contender.calls =
+      std::max<int64_t>(1, static_cast<int64_t>(std::ceil(sample_ns / std::max(least, 1.0))));
+  return least * static_cast<double>(contender.calls);
+}
+
+}  // namespace
+
+Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executable& candidate,
+                                     const Call& call, const MeasureOptions& options) {
+  const Status refused = DeviceError("a call was refused while it was measured");
+  const double budget_ns = options.seconds * 1e9;
+  const double sample_ns = std::max(kShortestSampleNs, budget_ns / (2 * kMostPairs));
+  Contender second{candidate, Phase::kCandidate};
+  Contender first{incumbent == nullptr ? candidate : *incumbent, Phase::kIncumbent};
+  double pair_ns = WarmUp(second, call, options, sample_ns);
+  if (pair_ns < 0) return refused;
+  if (incumbent != nullptr) {
+    const double first_ns = WarmUp(first, call, options, sample_ns);
+    if (first_ns < 0) return refused;
+    pair_ns += first_ns;
+  }
+
+  MeasuredPairs pairs;
+  const int64_t begin = MonotonicNs();
+  for (int i = 0; i < kMostPairs; ++i) {
+    const double spent = static_cast<double>(MonotonicNs() - begin);
+    if (i >= kFewestPairs && spent + pair_ns > kOverBudget * budget_ns) break;
+    if (i >= kEnoughPairs && spent + pair_ns > budget_ns) break;
+    if (incumbent != nullptr) {
+      const double ns = Sample(first, call, options);
+      if (ns < 0) return refused;
+      pairs.incumbent_ns.push_back(ns);
+    }
+    const double ns = Sample(second, call, options);
+    if (ns < 0) return refused;
+    pairs.candidate_ns.push_back(ns);
+  }
+  return pairs;
+}
+
+}  // namespace hiera
