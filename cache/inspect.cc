@@ -90,15 +90,16 @@ class FamilyReader {
 
 }  // namespace
 
-Result<Inspection> Inspect(const std::string& folder, bool keep_pairs) {
-  const Result<RocksHandle> handle = RocksHandle::OpenReadOnly(folder);
+Result<Inspection> Inspect(const std::string& folder, InspectTo purpose) {
+  const bool rescue = purpose == InspectTo::kRescue;
+  const Result<RocksHandle> handle = RocksHandle::OpenReadOnly(folder, rescue);
   if (!handle.ok()) return handle.status();
   Inspection result;
   result.sequence = handle->db()->GetLatestSequenceNumber();
   for (size_t i = 0; i < kFamilyCount; ++i) {
     const auto family = static_cast<Family>(i);
     if (handle->family(family) == nullptr) continue;
-    FamilyReader(*handle, family, keep_pairs, result).ReadAll();
+    FamilyReader(*handle, family, rescue, result).ReadAll();
   }
   return result;
 }

@@ -19,12 +19,14 @@ struct Inspection {
   // Places at which reading failed and was taken up behind them.
   uint64_t damaged_places = 0;
   std::string damage;  // the first
-  // Only where they were asked for.
+  // Only of a rescue.
   std::array<std::map<std::string, std::string>, kFamilyCount> pairs;
 };
 
-// Errors: kUnavailable (RocksDB does not open it).
-Result<Inspection> Inspect(const std::string& folder, bool keep_pairs);
+// To count: what opening for writing would keep. To rescue: the pairs themselves, and also those
+// that stand behind damaged records of a log. Errors: kUnavailable (RocksDB does not open it).
+enum class InspectTo { kCount, kRescue };
+Result<Inspection> Inspect(const std::string& folder, InspectTo purpose);
 
 }  // namespace hiera
 

@@ -1,5 +1,9 @@
 #include "cache/recovery.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -73,72 +77,92 @@ Pairs OnlyWhole(Pairs pairs) {
   return pairs;
 }
 
-// Adds pairs in batches.
-Status WritePairs(const std::string& folder, const Pairs& pairs) {
-  const Result<RocksHandle> handle = RocksHandle::OpenForWriting(folder);
-  if (!handle.ok()) return handle.status();
-  rocksdb::WriteBatch batch;
-  const auto flush = [&] {
-    rocksdb::WriteOptions options;
-    options.sync = true;
-    const rocksdb::Status status = handle->db()->Write(options, &batch);
-    batch.Clear();
-    return FromRocks(status, "write to " + folder);
-  };
+// Overwrites what `into` has.
+void Overlay(Pairs& into, Pairs pairs) {
   for (size_t i = 0; i < kFamilyCount; ++i) {
-    for (const auto& [key, value] : pairs[i]) {
-      batch.Put(handle->family(static_cast<Family>(i)), key, value);
-      if (batch.GetDataSize() > 1 << 20) HIERA_RETURN_IF_ERROR(flush());
-    }
+    pairs[i].merge(into[i]);
+    into[i] = std::move(pairs[i]);
   }
-  return flush();
 }
 
-Status Rebuild(const std::string& folder, const Pairs& pairs) {
+// What the logs alone hold. Repairing drops the log records of families that have no table yet;
+// but a fresh database numbers its families alike, and replays whatever logs lie in its folder.
+Pairs ReadLogs(const std::string& folder) {
+  const std::string scratch = folder + ".logs";
   std::error_code error;
-  fs::remove_all(folder, error);
-  if (error) return Internal("remove " + folder + ": " + error.message());
-  return WritePairs(folder, pairs);
+  fs::remove_all(scratch, error);
+  std::vector<fs::path> logs;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".log") logs.push_back(entry.path());
+  }
+  std::sort(logs.begin(), logs.end());  // six digits: by age
+  if (logs.empty() || !RocksHandle::OpenForWriting(scratch).ok()) return {};
+  // Behind the fresh database's own files.
+  int number = 100;
+  for (const fs::path& log : logs) {
+    const std::string name = std::to_string(++number);
+    fs::copy_file(log, scratch + "/" + std::string(6 - name.size(), '0') + name + ".log", error);
+  }
+  Result<Inspection> inspection = Inspect(scratch, InspectTo::kRescue);
+  fs::remove_all(scratch, error);
+  return inspection.ok() ? OnlyWhole(std::move(inspection->pairs)) : Pairs();
+}
+
+// A new database with these pairs, put in the folder's place in one step.
+Status Rebuild(const std::string& folder, const Pairs& pairs) {
+  const std::string fresh = folder + ".new";
+  std::error_code error;
+  fs::remove_all(fresh, error);
+  {
+    const Result<RocksHandle> handle = RocksHandle::OpenForWriting(fresh);
+    if (!handle.ok()) return handle.status();
+    rocksdb::WriteBatch batch;
+    for (size_t i = 0; i < kFamilyCount; ++i) {
+      for (const auto& [key, value] : pairs[i]) {
+        batch.Put(handle->family(static_cast<Family>(i)), key, value);
+      }
+    }
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    HIERA_RETURN_IF_ERROR(FromRocks(handle->db()->Write(options, &batch), "write to " + fresh));
+  }
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+    // Not every file system exchanges.
+    fs::remove_all(folder, error);
+    fs::rename(fresh, folder, error);
+    if (error) return Unavailable("rename " + fresh + ": " + error.message());
+  }
+  fs::remove_all(fresh, error);
+  return SyncFolder(FolderOf(folder));
 }
 
 bool Reads(const Result<Inspection>& inspection) {
   return inspection.ok() && inspection->damaged_places == 0;
 }
 
-// Everything that can be read of a damaged database, in a sound one.
+// Everything that can be read of a damaged database, in a new one. Always a new one: a repaired
+// one may number its families otherwise.
 Status Recover(const std::string& folder, const std::string& why, bool only_blocks) {
   KeepEvidence(folder);
   Pairs rescued;
-  if (Result<Inspection> before = Inspect(folder, true); before.ok()) {
+  if (Result<Inspection> before = Inspect(folder, InspectTo::kRescue); before.ok()) {
     rescued = OnlyWhole(std::move(before->pairs));
   }
   // Repairing gives up a whole table for one bad block: then what was read around it is better.
   if (!only_blocks) {
+    // What is in a log is newer than what is in a table, and the repair sees more than a database
+    // whose bookkeeping is damaged.
+    Pairs logged = ReadLogs(folder);
     const Status repaired = RocksHandle::Repair(folder);
     if (!repaired.ok()) Log(LogLevel::kDebug, repaired.message());
-    Result<Inspection> after = Inspect(folder, true);
-    if (after.ok()) {
-      const bool whole = Reads(after);
-      Pairs found = OnlyWhole(std::move(after->pairs));
-      if (whole) {
-        // The repaired database has the say; only what it lacks is added.
-        for (size_t i = 0; i < kFamilyCount; ++i) {
-          std::erase_if(rescued[i], [&](const auto& p) { return found[i].contains(p.first); });
-        }
-        if (Count(rescued) == 0 || WritePairs(folder, rescued).ok()) {
-          Log(LogLevel::kWarning, "the store was damaged (" + why + ") and was repaired: " +
-                                      std::to_string(Count(found) + Count(rescued)) +
-                                      " records are there");
-          return {};
-        }
-      }
-      for (size_t i = 0; i < kFamilyCount; ++i) found[i].merge(rescued[i]);
-      rescued = std::move(found);
+    if (Result<Inspection> after = Inspect(folder, InspectTo::kRescue); after.ok()) {
+      Overlay(rescued, OnlyWhole(std::move(after->pairs)));
     }
+    Overlay(rescued, std::move(logged));
   }
   HIERA_RETURN_IF_ERROR(Rebuild(folder, rescued));
-  Log(LogLevel::kWarning, "the store was damaged (" + why + ") and was set aside: " +
-                              std::to_string(Count(rescued)) + " records were carried over");
+  Log(LogLevel::kWarning, "the store was damaged (" + why + "): " + std::to_string(Count(rescued)) +
+                              " records were carried over into a new database");
   return {};
 }
 
@@ -155,7 +179,7 @@ Result<std::array<FamilySize, kFamilyCount>> MakeSound(const std::string& folder
     }
     return std::array<FamilySize, kFamilyCount>{};
   }
-  const Result<Inspection> inspection = Inspect(folder, false);
+  const Result<Inspection> inspection = Inspect(folder, InspectTo::kCount);
   std::string contradiction;
   if (inspection.ok() && seal->has_value()) {
     contradiction = Contradiction(**seal, inspection->sequence, inspection->sizes);
@@ -173,7 +197,7 @@ Result<std::array<FamilySize, kFamilyCount>> MakeSound(const std::string& folder
     return Internal("the store is damaged (" + why +
                     ") and can't be replaced: " + status.message());
   }
-  const Result<Inspection> after = Inspect(folder, false);
+  const Result<Inspection> after = Inspect(folder, InspectTo::kCount);
   if (!Reads(after)) {
     return Internal("the store is damaged (" + why + ") and could not be repaired");
   }

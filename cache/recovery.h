@@ -1,5 +1,6 @@
 // What is done before RocksDB may open the store's database for writing: look, compare with the
-// seal, and where they disagree repair, rebuild or set aside. docs/store-format.md has the order.
+// seal, and where they disagree set aside and carry over what can be read. docs/store-format.md has
+// the order.
 #ifndef HIERA_CACHE_RECOVERY_H_
 #define HIERA_CACHE_RECOVERY_H_
 

@@ -81,12 +81,16 @@ Result<std::vector<std::string>> RocksHandle::UnknownFamilies(const std::string&
 }
 
 Result<RocksHandle> RocksHandle::Open(const std::string& folder,
-                                      const std::vector<std::string>& names, bool read_only) {
+                                      const std::vector<std::string>& names, Purpose purpose) {
   RocksHandle handle;
   rocksdb::DB* db = nullptr;
   rocksdb::DBOptions options = DatabaseOptions();
   rocksdb::Status status;
-  if (read_only) {
+  if (purpose != Purpose::kWrite) {
+    // For counting: what opening for writing would keep, which is all up to the first damage.
+    options.wal_recovery_mode = purpose == Purpose::kRescue
+                                    ? rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords
+                                    : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     status =
         rocksdb::DB::OpenForReadOnly(options, folder, Descriptors(names), &handle.handles_, &db);
   } else {
@@ -104,14 +108,14 @@ Result<RocksHandle> RocksHandle::Open(const std::string& folder,
   return handle;
 }
 
-Result<RocksHandle> RocksHandle::OpenReadOnly(const std::string& folder) {
+Result<RocksHandle> RocksHandle::OpenReadOnly(const std::string& folder, bool rescue) {
   const Result<std::vector<std::string>> names = NamesOnDisk(folder);
   if (!names.ok()) return names.status();
-  return Open(folder, *names, true);
+  return Open(folder, *names, rescue ? Purpose::kRescue : Purpose::kCount);
 }
 
 Result<RocksHandle> RocksHandle::OpenForWriting(const std::string& folder) {
-  return Open(folder, AllNames(), false);
+  return Open(folder, AllNames(), Purpose::kWrite);
 }
 
 Status RocksHandle::Repair(const std::string& folder) {

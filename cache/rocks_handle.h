@@ -20,8 +20,9 @@ Status FromRocks(const rocksdb::Status& status, const std::string& doing);
 
 class RocksHandle {
  public:
-  // Never creates, deletes or repairs anything. Errors: kUnavailable.
-  static Result<RocksHandle> OpenReadOnly(const std::string& folder);
+  // Never creates, deletes or repairs anything. Shows what opening for writing would keep, or, to
+  // rescue, also the log records behind damaged ones. Errors: kUnavailable.
+  static Result<RocksHandle> OpenReadOnly(const std::string& folder, bool rescue);
   // Creates what is missing.
   static Result<RocksHandle> OpenForWriting(const std::string& folder);
   // Rebuilds RocksDB's own files from the tables and logs that are readable.
@@ -43,8 +44,9 @@ class RocksHandle {
 
  private:
   RocksHandle() = default;
+  enum class Purpose { kCount, kRescue, kWrite };
   static Result<RocksHandle> Open(const std::string& folder, const std::vector<std::string>& names,
-                                  bool read_only);
+                                  Purpose purpose);
 
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
