@@ -227,8 +227,8 @@ Judge::MaybeFinding Judge::StartWorker(Hearing& hearing) {
   setup.plan = hearing.candidate.plan;
   setup.artifact_path = hearing.build.path;
   setup.incumbent = hearing.request.incumbent;
-  setup.readable = {"/lib",       "/lib64",           "/usr/lib",
-                    "/usr/lib64", "/etc/ld.so.cache", options_.artifacts_path};
+  setup.readable = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"};
+  if (!options_.artifacts_path.empty()) setup.readable.push_back(options_.artifacts_path);
   for (const std::string& path : {hearing.build.path, setup.incumbent.artifact_path}) {
     if (!path.empty()) setup.readable.push_back(FolderOf(path));
   }

@@ -26,7 +26,7 @@ namespace hiera {
 
 struct JudgeOptions {
   std::string work_path;       // for builds; belongs to the evaluator
-  std::string artifacts_path;  // of the store: where variants that serve as incumbents lie
+  std::string artifacts_path;  // "" or a folder that variants may load from beside their own
   std::string worker_program;  // started with --worker
   // The most that the trials of all cached tasks may take; 0: a quarter of what is free when a task
   // comes, at most 8 GiB.

@@ -1,6 +1,6 @@
 // hiera-evaluator: builds, verifies and measures candidates for the planner that started it.
 //
-//   hiera-evaluator --channel FD --work DIR --store-artifacts DIR
+//   hiera-evaluator --channel FD --work DIR [--store-artifacts DIR] [--memory BYTES]
 //   hiera-evaluator --worker        (started by the former, see worker.h)
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ int main(int argc, char** argv) {
   hiera::JudgeOptions options;
   app.add_option("--channel", channel_fd, "Socket to the planner, an open descriptor")->required();
   app.add_option("--work", options.work_path, "Folder for builds")->required();
-  app.add_option("--store-artifacts", options.artifacts_path, "Folder of the store's artifacts")
-      ->required();
+  app.add_option("--store-artifacts", options.artifacts_path,
+                 "Folder that variants may load from, beside those of their own files");
   app.add_option("--memory", options.memory_bytes, "Most bytes that trials may take");
   CLI11_PARSE(app, argc, argv);
 
