@@ -1,4 +1,5 @@
 #include "policies/framework/framework_policy.h"
+#include "policies/kernel/fused_policy.h"
 #include "policies/kernel/gemm/gemm_policy.h"
 #include "policies/kernel/stencil.h"
 #include "policies/library/cblas_policy.h"
@@ -11,6 +12,7 @@ const std::vector<const Policy*>& HostPolicies() {
       new CblasPolicy,
       new GemmPolicy,
       new StencilPolicy,
+      new FusedPolicy,
       &FrameworkPolicy(),
   };
   return policies;

@@ -7,6 +7,14 @@ namespace {
 
 constexpr size_t kLongestInline = 72;  // longer values get a line of their own
 
+bool IsLeaf(Op op) { return op == Op::kConstant || op == Op::kScalar || op == Op::kIndex; }
+
+bool IsArg(Reduction reduce) {
+  return reduce == Reduction::kArgMax || reduce == Reduction::kArgMin;
+}
+
+}  // namespace
+
 std::string_view FunctionName(Op op) {
   switch (op) {
     case Op::kAbs:
@@ -76,14 +84,6 @@ std::string_view OperatorText(Op op) {
       return "";
   }
 }
-
-bool IsLeaf(Op op) { return op == Op::kConstant || op == Op::kScalar || op == Op::kIndex; }
-
-bool IsArg(Reduction reduce) {
-  return reduce == Reduction::kArgMax || reduce == Reduction::kArgMin;
-}
-
-}  // namespace
 
 std::string AccumulatorText::Update(const std::string& acc, const std::string& value) const {
   std::string text;

@@ -14,6 +14,11 @@
 
 namespace hiera {
 
+// The function of namespace fn that computes an operation, and the infix operator with blanks
+// around it. Empty where there is none.
+std::string_view FunctionName(Op op);
+std::string_view OperatorText(Op op);
+
 // How one kind of reduction (or scan) is written.
 struct AccumulatorText {
   std::string initial;

@@ -9,8 +9,8 @@ void SourceText::Open(std::string_view text) {
   ++depth_;
 }
 
-void SourceText::OpenList(const std::string& head, const std::vector<std::string>& parts,
-                          const std::string& tail) {
+void SourceText::List(const std::string& head, const std::vector<std::string>& parts,
+                      const std::string& tail) {
   constexpr size_t kColumns = 100;
   std::string line = head;
   bool first = true;
@@ -25,7 +25,7 @@ void SourceText::OpenList(const std::string& head, const std::vector<std::string
     first = false;
   }
   if (parts.empty()) line += tail;
-  Open(line);
+  Line(line);
 }
 
 void SourceText::Close(std::string_view text) {

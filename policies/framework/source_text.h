@@ -14,8 +14,13 @@ class SourceText {
   void Line(std::string_view text);  // at the current depth
   void Open(std::string_view text);  // a line, and what follows one deeper
   // head + parts + tail with commas between the parts, over as many lines as its length needs.
+  void List(const std::string& head, const std::vector<std::string>& parts,
+            const std::string& tail);
   void OpenList(const std::string& head, const std::vector<std::string>& parts,
-                const std::string& tail);
+                const std::string& tail) {
+    List(head, parts, tail);
+    ++depth_;
+  }
   void Close(std::string_view text = "}");  // one shallower, then a line
   void Middle(std::string_view text);       // "} else {"
   void Append(const SourceText& block);     // its lines at the current depth
