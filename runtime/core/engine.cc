@@ -99,7 +99,7 @@ Result<Operator> Engine::CreateOp(Task task, hiera_baseline_fn function, void* u
     if (mode() == Mode::kOn && !parts_.index_path.empty() && !stopped_) {
       EnsureClient(notes);
       slot.set_planning(slot.HasVariants() ? Planning::kKnown : Planning::kWanted);
-      if (slot.planning() == Planning::kWanted) Notice(slot);
+      if (slot.planning() == Planning::kWanted) Notice(slot, true);
     }
   }
   Say(notes);
@@ -167,12 +167,14 @@ void Engine::EnsureClient(Notes& notes) {
   client_runs_.store(true, std::memory_order_release);
 }
 
-void Engine::Notice(Slot& slot) noexcept {
+// What is not urgent is seen when the client thread next looks: it waits for no more than 20 ms
+// while the planner is at something, and for a second otherwise.
+void Engine::Notice(Slot& slot, bool urgent) noexcept {
   // A slot that is not planned may belong to its operator, and go with it.
   if (slot.planning() == Planning::kNever) return;
   if (!client_runs_.load(std::memory_order_acquire)) return;
   if (!queue_.Push(&slot)) Count(counters_.requests_dropped);
-  client_bell_.Notify();
+  if (urgent) client_bell_.Notify();
 }
 
 Status Engine::Settle(Slot& slot, uint64_t timeout_ns) {

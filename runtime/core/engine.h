@@ -97,7 +97,7 @@ class Engine final : private Slot::Observer, private ForkListener {
 
   explicit Engine(EngineParts parts);
 
-  void Notice(Slot& slot) noexcept override;
+  void Notice(Slot& slot, bool urgent) noexcept override;
   void BeforeFork() noexcept override;
   void AfterForkInParent() noexcept override;
   void AfterForkInChild() noexcept override;

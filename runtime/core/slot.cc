@@ -53,12 +53,12 @@ hiera_status Slot::Recover(const Active& active, const Call& call, hiera_status 
 
 void Slot::AskSoon() noexcept {
   Planning known = Planning::kKnown;
-  if (planning_.compare_exchange_strong(known, Planning::kWanted)) observer_.Notice(*this);
+  if (planning_.compare_exchange_strong(known, Planning::kWanted)) observer_.Notice(*this, true);
 }
 
 void Slot::Raise(Event event) noexcept {
   events_.fetch_or(event, std::memory_order_acq_rel);
-  observer_.Notice(*this);
+  observer_.Notice(*this, false);
 }
 
 void Slot::BaselineMeasured(double median_ns) noexcept {

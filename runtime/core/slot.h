@@ -53,8 +53,9 @@ class Slot final : private TimedBaseline::Listener, private LiveTrial::Listener 
   class Observer {
    public:
     virtual ~Observer() = default;
-    // The slot has new events, or wants to be asked for. Must not block, lock or allocate.
-    virtual void Notice(Slot& slot) noexcept = 0;
+    // The slot has new events, or (urgent) somebody waits for the planner's answer. Must not block,
+    // lock or allocate; a system call only where it is urgent.
+    virtual void Notice(Slot& slot, bool urgent) noexcept = 0;
   };
 
   Slot(Task task, std::string canonical, const Hash128& key, Baseline baseline, Device& device,

@@ -13,7 +13,7 @@ using fictional::Marker;
 
 struct Observed : Slot::Observer {
   int notices = 0;
-  void Notice(Slot&) noexcept override { ++notices; }
+  void Notice(Slot&, bool) noexcept override { ++notices; }
 };
 
 class SlotTest : public testing::Test {
