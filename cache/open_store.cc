@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cache/record_store.h"
 #include "cache/rocks_database.h"
@@ -15,14 +17,22 @@
 namespace hiera {
 namespace {
 
+constexpr std::string_view kTemporaryPrefix = "/tmp/hiera-store-";
+
+// A folder for the artifacts of a memory store. It holds a lock, so that one whose owner was killed
+// is told from one in use, and is removed by the next that is made.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    char path[] = "/tmp/hiera-store-XXXXXX";
-    if (mkdtemp(path) != nullptr) {
-      path_ = path;
-    } else {
+    RemoveAbandoned();
+    std::string path = std::string(kTemporaryPrefix) + "XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
       Log(LogLevel::kWarning, std::string("no folder for artifacts: ") + std::strerror(errno));
+      return;
+    }
+    path_ = path;
+    if (Result<FileLock> lock = FileLock::Take(path_ + "/lock"); lock.ok()) {
+      lock_ = *std::move(lock);
     }
   }
   ~TemporaryFolder() {
@@ -36,7 +46,25 @@ class TemporaryFolder {
   std::string path() const { return path_.empty() ? "/dev/null/hiera-store" : path_; }
 
  private:
+  static void RemoveAbandoned() {
+    std::error_code error;
+    std::vector<std::string> candidates;
+    for (const auto& entry : std::filesystem::directory_iterator("/tmp", error)) {
+      const std::string path = entry.path();
+      std::error_code ignored;
+      if (path.starts_with(kTemporaryPrefix) && CheckPrivateFolder(path).ok() &&
+          std::filesystem::exists(path + "/lock", ignored)) {
+        candidates.push_back(path);
+      }
+    }
+    for (const std::string& path : candidates) {
+      const Result<FileLock> lock = FileLock::Take(path + "/lock");
+      if (lock.ok()) std::filesystem::remove_all(path, error);
+    }
+  }
+
   std::string path_;
+  FileLock lock_;
 };
 
 }  // namespace

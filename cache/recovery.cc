@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,7 +19,6 @@ namespace hiera {
 namespace {
 
 namespace fs = std::filesystem;
-using Pairs = std::array<std::map<std::string, std::string>, kFamilyCount>;
 
 uint64_t Count(const Pairs& pairs) {
   uint64_t count = 0;
@@ -40,8 +37,8 @@ Status CheckNotNewer(const std::string& folder, const Result<std::optional<Seal>
   return {};
 }
 
-// A copy of the damaged folder, for whoever looks into it and because repairing is destructive.
-// Tables never change, so they are linked. Only the latest copy is kept.
+// A copy of the damaged folder, for whoever looks into it. Tables never change, so they are linked.
+// Only the latest copy is kept.
 void KeepEvidence(const std::string& folder) {
   const std::string prefix = fs::path(folder).filename().string() + ".broken-";
   std::error_code error;
@@ -77,37 +74,6 @@ Pairs OnlyWhole(Pairs pairs) {
   return pairs;
 }
 
-// Overwrites what `into` has.
-void Overlay(Pairs& into, Pairs pairs) {
-  for (size_t i = 0; i < kFamilyCount; ++i) {
-    pairs[i].merge(into[i]);
-    into[i] = std::move(pairs[i]);
-  }
-}
-
-// What the logs alone hold. Repairing drops the log records of families that have no table yet;
-// but a fresh database numbers its families alike, and replays whatever logs lie in its folder.
-Pairs ReadLogs(const std::string& folder) {
-  const std::string scratch = folder + ".logs";
-  std::error_code error;
-  fs::remove_all(scratch, error);
-  std::vector<fs::path> logs;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".log") logs.push_back(entry.path());
-  }
-  std::sort(logs.begin(), logs.end());  // six digits: by age
-  if (logs.empty() || !RocksHandle::OpenForWriting(scratch).ok()) return {};
-  // Behind the fresh database's own files.
-  int number = 100;
-  for (const fs::path& log : logs) {
-    const std::string name = std::to_string(++number);
-    fs::copy_file(log, scratch + "/" + std::string(6 - name.size(), '0') + name + ".log", error);
-  }
-  Result<Inspection> inspection = Inspect(scratch, InspectTo::kRescue);
-  fs::remove_all(scratch, error);
-  return inspection.ok() ? OnlyWhole(std::move(inspection->pairs)) : Pairs();
-}
-
 // A new database with these pairs, put in the folder's place in one step.
 Status Rebuild(const std::string& folder, const Pairs& pairs) {
   const std::string fresh = folder + ".new";
@@ -140,26 +106,17 @@ bool Reads(const Result<Inspection>& inspection) {
   return inspection.ok() && inspection->damaged_places == 0;
 }
 
-// Everything that can be read of a damaged database, in a new one. Always a new one: a repaired
-// one may number its families otherwise.
+// Everything that can be read of a damaged database, in a new one.
 Status Recover(const std::string& folder, const std::string& why, bool only_blocks) {
   KeepEvidence(folder);
   Pairs rescued;
-  if (Result<Inspection> before = Inspect(folder, InspectTo::kRescue); before.ok()) {
-    rescued = OnlyWhole(std::move(before->pairs));
+  if (only_blocks) {
+    Result<Inspection> inspection = Inspect(folder, InspectTo::kRescue);
+    if (inspection.ok()) rescued = std::move(inspection->pairs);
+  } else {
+    rescued = ReadFiles(folder);
   }
-  // Repairing gives up a whole table for one bad block: then what was read around it is better.
-  if (!only_blocks) {
-    // What is in a log is newer than what is in a table, and the repair sees more than a database
-    // whose bookkeeping is damaged.
-    Pairs logged = ReadLogs(folder);
-    const Status repaired = RocksHandle::Repair(folder);
-    if (!repaired.ok()) Log(LogLevel::kDebug, repaired.message());
-    if (Result<Inspection> after = Inspect(folder, InspectTo::kRescue); after.ok()) {
-      Overlay(rescued, OnlyWhole(std::move(after->pairs)));
-    }
-    Overlay(rescued, std::move(logged));
-  }
+  rescued = OnlyWhole(std::move(rescued));
   HIERA_RETURN_IF_ERROR(Rebuild(folder, rescued));
   Log(LogLevel::kWarning, "the store was damaged (" + why + "): " + std::to_string(Count(rescued)) +
                               " records were carried over into a new database");

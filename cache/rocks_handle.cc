@@ -2,13 +2,31 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/table.h>
+#include <stdio.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <filesystem>
 #include <utility>
 
+#include "runtime/base/log.h"
+
 namespace hiera {
 namespace {
+
+// RocksDB's own messages, in ours. Its default is a file in the database's folder, whose writer
+// asserts that the disk never was full.
+class RocksLog : public rocksdb::Logger {
+ public:
+  RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
+  using rocksdb::Logger::Logv;
+  void LogHeader(const char*, va_list) override {}
+  void Logv(const char* format, va_list arguments) override {
+    char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    Log(LogLevel::kDebug, std::string("rocksdb: ") + text);
+  }
+};
 
 rocksdb::DBOptions DatabaseOptions() {
   rocksdb::DBOptions options;
@@ -17,9 +35,8 @@ rocksdb::DBOptions DatabaseOptions() {
   options.max_file_opening_threads = 1;
   options.max_background_jobs = 2;
   options.max_total_wal_size = 16 << 20;
+  options.info_log = std::make_shared<RocksLog>();
   options.info_log_level = rocksdb::InfoLogLevel::ERROR_LEVEL;
-  options.max_log_file_size = 1 << 20;
-  options.keep_log_file_num = 2;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.skip_stats_update_on_db_open = true;
@@ -116,11 +133,6 @@ Result<RocksHandle> RocksHandle::OpenReadOnly(const std::string& folder, bool re
 
 Result<RocksHandle> RocksHandle::OpenForWriting(const std::string& folder) {
   return Open(folder, AllNames(), Purpose::kWrite);
-}
-
-Status RocksHandle::Repair(const std::string& folder) {
-  return FromRocks(rocksdb::RepairDB(folder, DatabaseOptions(), Descriptors(AllNames())),
-                   "repair " + folder);
 }
 
 RocksHandle& RocksHandle::operator=(RocksHandle&& other) noexcept {

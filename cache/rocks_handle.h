@@ -25,8 +25,6 @@ class RocksHandle {
   static Result<RocksHandle> OpenReadOnly(const std::string& folder, bool rescue);
   // Creates what is missing.
   static Result<RocksHandle> OpenForWriting(const std::string& folder);
-  // Rebuilds RocksDB's own files from the tables and logs that are readable.
-  static Status Repair(const std::string& folder);
   // Families on disk that this version does not know. Errors: kUnavailable (can't be listed).
   static Result<std::vector<std::string>> UnknownFamilies(const std::string& folder);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "cache/store.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/log.h"
+#include "tests/eventually.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cache/sample_records.h"
 
@@ -175,8 +177,7 @@ TEST(DurableStore, WhereItCantBeUsedMemoryServes) {
 std::set<std::string> FilesOf(const std::string& path) {
   std::set<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    // RocksDB writes a log of its own even where it only reads.
-    if (!entry.is_regular_file() || entry.path().filename().string().starts_with("LOG")) continue;
+    if (!entry.is_regular_file()) continue;
     const auto hash = Sha256OfFile(entry.path());
     files.insert(entry.path().string() + " " + (hash.ok() ? *hash : "unreadable"));
   }
@@ -312,6 +313,33 @@ TEST(DurableStore, AKilledWriterLosesNothingAcknowledged) {
   }
 }
 
+// As a process: a disk that fills up, as a limit on the size of files, and gets room again.
+int FillInProcess(const std::string& path) {
+  signal(SIGXFSZ, SIG_IGN);
+  auto store = OpenStore(path);
+  if (!store.ok() || !(*store)->PutTask(SampleTask(1)).ok()) return 1;
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit tiny{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &tiny);
+  for (uint64_t n = 2; n < 5; ++n) {
+    if ((*store)->PutTask(SampleTask(n)).ok()) return 2;  // acknowledged, and nowhere
+    const auto task = (*store)->GetTask(SampleKey(1));
+    if (!task.has_value() || !(*task == SampleTask(1))) return 3;  // reading goes on
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  if (!Eventually([&] { return (*store)->PutTask(SampleTask(9)).ok(); })) return 4;
+  return 0;
+}
+
+TEST(DurableStore, AFullDiskEndsWritingUntilThereIsRoomAgain) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(ExitStatus(StartSelf({"--fill", folder / "s"}, STDERR_FILENO)), 0);
+  const auto store = MustOpen(folder / "s");
+  EXPECT_EQ(*store->GetTask(SampleKey(1)), SampleTask(1));
+  EXPECT_EQ(*store->GetTask(SampleKey(9)), SampleTask(9));
+}
+
 TEST(DurableStore, EvictsWhatWasAskedForLongestAgo) {
   const TemporaryFolder folder;
   const auto store = MustOpen(folder / "s", {.max_bytes = 100'000});
@@ -395,6 +423,7 @@ TEST(DurableStore, AJournalForgetsItsOldestEntries) {
 int DurableStoreTestMain(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   if (argc == 3 && words[1] == "--open") return OpenInProcess(words[2]);
+  if (argc == 3 && words[1] == "--fill") return FillInProcess(words[2]);
   if (argc == 4 && words[1] == "--write") return WriteInProcess(words[2], std::stoul(words[3]));
   if (argc == 5 && words[1] == "--check") {
     return CheckInProcess(words[2], {std::stoul(words[3]), std::stoul(words[4])});

@@ -220,6 +220,19 @@ TEST(MemoryStore, TakesItsFolderWithIt) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+// A planner that was killed can't remove its folder.
+TEST(MemoryStore, RemovesWhatOthersAbandonedAndNothingInUse) {
+  const std::unique_ptr<Store> first = MakeMemoryStore();
+  const std::string abandoned = "/tmp/hiera-store-" + Sha256(first->path()).substr(0, 12);
+  fs::create_directory(abandoned);
+  fs::permissions(abandoned, fs::perms::owner_all);
+  std::ofstream(abandoned + "/lock").flush();
+  const std::unique_ptr<Store> second = MakeMemoryStore();
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::is_directory(first->path()));
+  EXPECT_NE(first->path(), second->path());
+}
+
 // FIPS 180-2, appendix B.
 TEST(Sha256, AgreesWithTheStandard) {
   EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
