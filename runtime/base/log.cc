@@ -1,8 +1,10 @@
 #include "runtime/base/log.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <mutex>
+#include <new>
 #include <string>
 
 #include "runtime/base/environment.h"
@@ -16,9 +18,14 @@ struct Sink {
   void* user = nullptr;
 };
 
-// Never destroyed: threads may log while the process exits.
+// Never destroyed: threads may log while the process exits. In the child of a fork, the thread that
+// was logging is not there to unlock it.
 Sink& TheSink() {
-  static Sink& sink = *new Sink;
+  static Sink& sink = []() -> Sink& {
+    static Sink* const made = new Sink;
+    pthread_atfork(nullptr, nullptr, [] { new (&made->mutex) std::mutex; });
+    return *made;
+  }();
   return sink;
 }
 
