@@ -17,7 +17,7 @@ namespace {
 constexpr int kVersionTimeoutMs = 10'000;
 
 // Flags that tune code and leave its meaning alone.
-constexpr std::array<std::string_view, 26> kAllowed = {
+constexpr std::array<std::string_view, 27> kAllowed = {
     "-O1",
     "-O2",
     "-O3",
@@ -44,6 +44,7 @@ constexpr std::array<std::string_view, 26> kAllowed = {
     "-fno-builtin",
     "-fwrapv",
     "-ffp-contract=off",
+    "-lm",
 };
 constexpr std::array<std::string_view, 7> kAllowedPrefixes = {
     "-mprefer-vector-width=", "-mtune=", "-D", "-Wno-", "-fvect-cost-model=", "-falign-loops=",

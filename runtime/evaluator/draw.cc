@@ -11,7 +11,7 @@
 namespace hiera {
 namespace {
 
-constexpr int64_t kBlockElements = 1'048'573;  // prime
+constexpr int64_t kBlockElements = 262'139;  // prime
 // Binades on either side of 1 that kWide reaches: sums and products of a few stay finite.
 int WideBinades(DType dtype) {
   switch (dtype) {

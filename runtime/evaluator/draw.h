@@ -25,7 +25,7 @@ std::string_view DistributionName(Distribution distribution);
 std::vector<int64_t> GatherExtents(const Task& task);
 
 // Fills the elements of one tensor; bytes between them are left alone. Large tensors repeat a block
-// of a million elements, whose length is prime.
+// of a quarter of a million elements, whose length is prime.
 void DrawTensor(const TensorSpec& tensor, Distribution distribution, Inputs inputs,
                 int64_t gather_extent, Random& random, void* data);
 

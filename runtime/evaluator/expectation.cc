@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/clock.h"
 #include "runtime/evaluator/elements.h"
 #include "runtime/evaluator/statistics.h"
 
@@ -122,9 +123,11 @@ Result<Expectation> MakeExpectation(const Task& task, const Layout& layout, Plac
     PrepareOutputs(task, layout, placement, inputs, kPoison[0], expectation.plain.data());
     const std::vector<void*> after = PointersInto(layout, placement, expectation.plain.data());
     for (const int i : OutputsOf(task)) pointers[i] = after[i];
+    const int64_t begin = MonotonicNs();
     if (plain->Run({pointers.data(), scalars.data(), nullptr}) != HIERA_OK) {
       return Internal("the interpreter failed on a trial's inputs");
     }
+    expectation.plain_seconds = static_cast<double>(MonotonicNs() - begin) * 1e-9;
   }
   if (options.limits != nullptr) {
     expectation.limits = *options.limits;

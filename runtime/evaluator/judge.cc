@@ -133,6 +133,7 @@ Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
 
 void Judge::Handle(const JudgeRequest& request,
                    const std::function<bool(const JudgeReport&)>& report) {
+  const int64_t begin_ns = MonotonicNs();
   auto prepared = Prepare(request.canonical);
   const int nice = BuildNice(request.canonical);
   std::vector<int> tickets(request.candidates.size(), 0);
@@ -147,6 +148,8 @@ void Judge::Handle(const JudgeRequest& request,
   // The compilers are at work meanwhile.
   const Status ready = prepared.ok() ? (*prepared)->MakeReady((*prepared)->CourseOf(request.full))
                                      : prepared.status();
+  Log(LogLevel::kDebug, "request " + std::to_string(request.id) + ": trials are ready after " +
+                            Nanoseconds(static_cast<double>(MonotonicNs() - begin_ns)));
   for (size_t i = 0; i < tickets.size(); ++i) {
     JudgeReport one;
     one.id = request.id;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLargestCopyBytes = int64_t{192} << 20;  // both arrays together
 constexpr int kCopyRounds = 5;
-constexpr int kPeakRounds = 3;
+constexpr int kPeakRounds = 10;
 constexpr long kPeakLoops = 400'000;
 constexpr int kChains = 12;  // independent sums: more than any core's units times latency
 
@@ -28,16 +28,19 @@ template <typename Vector>
     factor[lane] = static_cast<decltype(+factor[0])>(0.999999);
     term[lane] = static_cast<decltype(+factor[0])>(1e-6);
   }
-  for (Vector& sum : sums) sum = term;
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kChains; ++chain) sums[chain] = term;
   for (long i = 0; i < loops; ++i) {
-    for (Vector& sum : sums) {
-      sum = sum * factor + term;
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) {
+      sums[chain] = sums[chain] * factor + term;
       // Keeps the compiler from merging rounds.
-      asm volatile("" : "+x"(sum));
+      asm volatile("" : "+x"(sums[chain]));
     }
   }
   double total = 0;
-  for (const Vector& sum : sums) total += static_cast<double>(sum[0]);
+#pragma GCC unroll 12
+  for (int chain = 0; chain < kChains; ++chain) total += static_cast<double>(sums[chain][0]);
   return total;
 }
 
@@ -76,18 +79,29 @@ double ThreadSeconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Seconds of the quickest of `rounds` regions on every thread.
+// Runs body(begin, end) on every thread, in pieces of [0, count), and returns the best round's sum
+// over the threads of items per second. Each thread counts the processor time it was given, so that
+// others on its core do not count; where there are none this is the wall time.
 template <typename Body>
-double BestSeconds(const ThreadPool& pool, long count, int rounds, Body body) {
+double BestRate(const ThreadPool& pool, long count, int rounds, Body body) {
+  struct Shared {
+    Body& body;
+    std::atomic<double> rate{0};
+  };
   double best = 0;
   for (int round = 0; round < rounds; ++round) {
-    const int64_t begin = MonotonicNs();
+    Shared shared{body};
     pool.Run(
         count,
-        [](void* context, long from, long to, int) { (*static_cast<Body*>(context))(from, to); },
-        &body);
-    const double seconds = static_cast<double>(MonotonicNs() - begin) * 1e-9;
-    best = round == 0 ? seconds : std::min(best, seconds);
+        [](void* context, long begin, long end, int) {
+          Shared& s = *static_cast<Shared*>(context);
+          const double start = ThreadSeconds();
+          s.body(begin, end);
+          const double spent = ThreadSeconds() - start;
+          if (spent > 0) s.rate += static_cast<double>(end - begin) / spent;
+        },
+        &shared);
+    best = std::max(best, shared.rate.load());
   }
   return best;
 }
@@ -103,7 +117,7 @@ double MeasureCopyRate(const ThreadPool& pool, int64_t last_level_bytes) {
   const F64x2* source = reinterpret_cast<const F64x2*>(from->data());
   F64x2* target = reinterpret_cast<F64x2*>(to->data());
   std::memset(from->data(), 1, static_cast<size_t>(bytes));  // pages of its own, not the zero page
-  const double seconds = BestSeconds(pool, vectors, kCopyRounds + 1, [=](long begin, long end) {
+  const double rate = BestRate(pool, vectors, kCopyRounds + 1, [=](long begin, long end) {
     for (long i = begin; i < end; ++i) {
       F64x2 value = source[i];
       // Keeps this from becoming memcpy, which switches to stores that bypass the caches.
@@ -111,33 +125,16 @@ double MeasureCopyRate(const ThreadPool& pool, int64_t last_level_bytes) {
       target[i] = value;
     }
   });
-  return seconds > 0 ? 2 * static_cast<double>(bytes) / seconds * 1e-9 : 0;
+  return 2 * static_cast<double>(sizeof(F64x2)) * rate * 1e-9;
 }
 
 double MeasurePeak(const ThreadPool& pool, DType dtype) {
   const Routine routine = WidestRoutine(dtype);
-  double best = 0;
-  for (int round = 0; round < kPeakRounds; ++round) {
-    // Each thread by the processor time it was given, so that others on its core do not count.
-    struct {
-      const Routine& routine;
-      std::atomic<double> rate{0}, sink{0};
-    } shared{routine};
-    pool.Run(
-        pool.threads(),
-        [](void* context, long begin, long end, int) {
-          auto& s = *static_cast<decltype(shared)*>(context);
-          for (long i = begin; i < end; ++i) {
-            const double seconds = ThreadSeconds();
-            s.sink = s.routine.run(kPeakLoops);
-            const double spent = ThreadSeconds() - seconds;
-            if (spent > 0) s.rate += 2.0 * s.routine.lanes * kChains * kPeakLoops / spent;
-          }
-        },
-        &shared);
-    best = std::max(best, shared.rate.load());
-  }
-  return best;
+  std::atomic<double> sink{0};
+  const double rate = BestRate(pool, pool.threads(), kPeakRounds, [&](long begin, long end) {
+    for (long i = begin; i < end; ++i) sink = routine.run(kPeakLoops);
+  });
+  return rate * 2 * routine.lanes * kChains * kPeakLoops;
 }
 
 }  // namespace hiera

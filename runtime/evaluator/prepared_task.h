@@ -48,7 +48,7 @@ class PreparedTask {
   std::byte* output_view() const { return output_view_.data(); }
   // Bytes that its trials take once all of them are made.
   int64_t memory_bytes() const;
-  // How long the interpreter took for one run, cold, in seconds.
+  // How long the interpreter took for one run at most, perhaps on one thread, in seconds.
   double plain_seconds() const { return plain_seconds_; }
 
   // Which trials verify a candidate before it is timed, which one it is timed in, and which one
