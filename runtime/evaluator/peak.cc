@@ -19,29 +19,23 @@ constexpr int kPeakRounds = 10;
 constexpr long kPeakLoops = 400'000;
 constexpr int kChains = 12;  // independent sums: more than any core's units times latency
 
-// `loops` rounds of kChains multiply-adds on vectors of T; the result keeps them alive.
+// `loops` rounds of kChains multiply-adds on vectors; the result keeps them alive. Each sum is a
+// variable of its own, because an array of them would live in memory.
 template <typename Vector>
 [[gnu::always_inline]] inline double Chains(long loops) {
-  Vector sums[kChains];
-  Vector factor, term;
-  for (size_t lane = 0; lane < sizeof(Vector) / sizeof(factor[0]); ++lane) {
-    factor[lane] = static_cast<decltype(+factor[0])>(0.999999);
-    term[lane] = static_cast<decltype(+factor[0])>(1e-6);
+  const Vector factor = Vector{} + 0.999999f, term = Vector{} + 1e-6f;
+  Vector a = term, b = term, c = term, d = term, e = term, f = term;
+  Vector g = term, h = term, i = term, j = term, k = term, l = term;
+  const auto add = [&](Vector & sum) __attribute__((always_inline)) {
+    sum = sum * factor + term;
+    asm volatile("" : "+x"(sum));  // keeps the compiler from merging rounds
+  };
+  for (long round = 0; round < loops; ++round) {
+    add(a), add(b), add(c), add(d), add(e), add(f);
+    add(g), add(h), add(i), add(j), add(k), add(l);
   }
-#pragma GCC unroll 12
-  for (int chain = 0; chain < kChains; ++chain) sums[chain] = term;
-  for (long i = 0; i < loops; ++i) {
-#pragma GCC unroll 12
-    for (int chain = 0; chain < kChains; ++chain) {
-      sums[chain] = sums[chain] * factor + term;
-      // Keeps the compiler from merging rounds.
-      asm volatile("" : "+x"(sums[chain]));
-    }
-  }
-  double total = 0;
-#pragma GCC unroll 12
-  for (int chain = 0; chain < kChains; ++chain) total += static_cast<double>(sums[chain][0]);
-  return total;
+  const Vector total = ((a + b) + (c + d)) + ((e + f) + (g + h)) + ((i + j) + (k + l));
+  return static_cast<double>(total[0]);
 }
 
 typedef float F32x4 __attribute__((vector_size(16)));

@@ -15,8 +15,8 @@ namespace {
 
 // What the reference takes for one operation of the formula on one core, roughly, and for one
 // element; only used to choose how much of it to run.
-constexpr double kReferenceNsPerFlop = 30;
-constexpr double kReferenceNsPerElement = 300;
+constexpr double kReferenceNsPerFlop = 100;
+constexpr double kReferenceNsPerElement = 500;
 constexpr double kReferenceBytesPerElement = 256;  // where it keeps whole tensors
 constexpr double kTrialBudgetNs = 0.04e9;
 constexpr int64_t kFewestElements = 64;
