@@ -36,23 +36,39 @@ std::string ExactRefusal(const RowProgram& program) {
          value.reduce == Reduction::kProd)) {
       return "exact arithmetic: sums in vectors change the order";
     }
+    const bool exponential = value.op >= Op::kExp && value.op <= Op::kSilu;
     const bool rounded_alike =
-        value.op < Op::kExp || value.op == Op::kSqrt || value.op == Op::kRelu ||
-        (value.op >= Op::kFloor && value.op != Op::kPow) || value.op == Op::kPow;
-    if (!rounded_alike) return "exact arithmetic: vector functions round otherwise than libm";
+        value.op == Op::kSqrt || value.op == Op::kRsqrt || value.op == Op::kRelu;
+    if (exponential && !rounded_alike)
+      return "exact arithmetic: vector functions round otherwise than libm";
   }
   return "";
 }
 
-// Whether the reductions are dot products of tensors that share no row: a matrix product.
-bool IsMatrixProduct(const Task& task, const RowProgram& program) {
-  if (task.formula.statements.size() != 1 || !program.reduces()) return false;
-  for (const RowValue& value : program.values) {
-    if (value.op != Op::kLoad || !value.in_row) continue;
-    for (size_t a = 0; a < program.axes.size(); ++a) {
-      if (!program.axes[a].row && program.axes[a].extent > 1 && value.coefficients[a] == 0) {
-        return true;
+// Whether two reads that are reduced together each lack an outer axis that the other has: every
+// row of the one meets every row of the other, which tiles serve and rows do not.
+bool IsMatrixProduct(const RowProgram& program) {
+  const auto has = [&](const RowValue& load, size_t axis) {
+    return load.coefficients[axis] != 0 && program.axes[axis].extent > 1;
+  };
+  std::vector<const RowValue*> reduced;  // reads along the row, below a reduction
+  std::vector<bool> below(program.values.size(), false);
+  for (size_t v = program.values.size(); v-- > 0;) {
+    const RowValue& value = program.values[v];
+    if (value.op == Op::kLoad && value.in_row && below[v]) reduced.push_back(&value);
+    for (int operand : value.operands) {
+      if (below[v] || value.op == Op::kReduce) below[operand] = true;
+    }
+  }
+  for (const RowValue* a : reduced) {
+    for (const RowValue* b : reduced) {
+      bool a_alone = false, b_alone = false;  // an axis that only the one has
+      for (size_t axis = 0; axis < program.axes.size(); ++axis) {
+        if (program.axes[axis].row) continue;
+        a_alone = a_alone || (has(*a, axis) && !has(*b, axis));
+        b_alone = b_alone || (has(*b, axis) && !has(*a, axis));
       }
+      if (a_alone && b_alone) return true;
     }
   }
   return false;
@@ -110,7 +126,7 @@ Result<RowProgram> ProgramFor(const Task& task) {
     const std::string refusal = ExactRefusal(*program);
     if (!refusal.empty()) return Unsupported(refusal);
   }
-  if (IsMatrixProduct(task, *program)) return Unsupported("a matrix product, not rows");
+  if (IsMatrixProduct(*program)) return Unsupported("a matrix product, not rows");
   return program;
 }
 
