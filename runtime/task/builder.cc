@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -382,79 +383,15 @@ void FormulaBuilder::Compact() {
 }
 
 std::string_view OpName(Op op) {
-  switch (op) {
-    case Op::kNeg:
-    case Op::kSub:
-      return "-";
-    case Op::kAbs:
-      return "abs";
-    case Op::kExp:
-      return "exp";
-    case Op::kLog:
-      return "log";
-    case Op::kSin:
-      return "sin";
-    case Op::kCos:
-      return "cos";
-    case Op::kSqrt:
-      return "sqrt";
-    case Op::kRsqrt:
-      return "rsqrt";
-    case Op::kTanh:
-      return "tanh";
-    case Op::kErf:
-      return "erf";
-    case Op::kSigmoid:
-      return "sigmoid";
-    case Op::kRelu:
-      return "relu";
-    case Op::kGelu:
-      return "gelu";
-    case Op::kSilu:
-      return "silu";
-    case Op::kFloor:
-      return "floor";
-    case Op::kNot:
-      return "not";
-    case Op::kToReal:
-      return "real";
-    case Op::kAdd:
-      return "+";
-    case Op::kMul:
-      return "*";
-    case Op::kDiv:
-      return "/";
-    case Op::kPow:
-      return "^";
-    case Op::kMin:
-      return "min";
-    case Op::kMax:
-      return "max";
-    case Op::kMod:
-      return "%";
-    case Op::kLess:
-      return "<";
-    case Op::kLessEqual:
-      return "<=";
-    case Op::kEqual:
-      return "==";
-    case Op::kNotEqual:
-      return "!=";
-    case Op::kAnd:
-      return "and";
-    case Op::kOr:
-      return "or";
-    case Op::kSelect:
-      return "select";
-    case Op::kConstant:
-    case Op::kScalar:
-    case Op::kIndex:
-    case Op::kLoad:
-    case Op::kReduce:
-    case Op::kScan:
-      break;
-  }
-  return "";
+  // In the order of Op; leaves, reductions and scans have no name of their own.
+  static constexpr std::string_view kNames[] = {
+      "",     "",      "",     "",    "-",       "abs",    "exp",  "log",  "sin",   "cos",
+      "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "relu",   "gelu", "silu", "floor", "not",
+      "real", "+",     "-",    "*",   "/",       "^",      "min",  "max",  "%",     "<",
+      "<=",   "==",    "!=",   "and", "or",      "select", "",     "",
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(Op::kScan) + 1);
+  return kNames[static_cast<size_t>(op)];
 }
 
 std::string_view ReductionName(Reduction r) {

@@ -20,8 +20,8 @@ struct Fault {
 // a rule that cannot be obeyed, or more iterations than can be counted.
 std::optional<Fault> FindFault(const Task& task);
 
-// Names, layouts and classes of the bound tensors and scalars, and the contract. `tensors` and
-// `scalars` are how the caller spells the arrays in messages.
+// Names, layouts and classes of the bound tensors and scalars, and the contract. Messages spell the
+// arrays tensors[i] and scalars[i].
 Status CheckDeclarations(const Task& task);
 
 // Whether the read `node` (a kLoad) can fall outside its tensor along `axis`.

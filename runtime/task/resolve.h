@@ -78,6 +78,7 @@ class Resolver {
   int assigning_ = -1;  // the bound tensor of the statement being resolved; -1: a local
   const Statement* statement_ = nullptr;  // being resolved
   std::string_view assigning_name_;
+  bool in_scan_ = false;  // the value being resolved is scanned: it is taken at other elements too
   std::vector<int> assigned_by_;  // per tensor: the statement that writes it, or -1
   std::vector<uint8_t> read_;     // per tensor: read so far
   Status status_;

@@ -118,7 +118,7 @@ int Resolver::Read(const Expr& node, int tensor) {
     if (!SubscriptOf(child, tensor, axis, &subscripts[axis])) return kBad;
   }
   if (tensor == assigning_) {
-    if (!IsOwnElement(subscripts)) {
+    if (in_scan_ || !IsOwnElement(subscripts)) {
       return Fail(node.offset, Quoted(node.name) +
                                    " is written by this statement, which can read it only at the "
                                    "very element it writes (give the old value another tensor)");
@@ -367,7 +367,9 @@ int Resolver::ScanOf(const Expr& node) {
                                    "along one of those)");
   }
   const int index = scope->index;
+  const bool outer = std::exchange(in_scan_, true);
   const int body = Value(node.first);
+  in_scan_ = outer;
   if (body == kBad) return kBad;
   builder_.SetPosition(node.offset);
   const Scan scan{node.name == "cumsum" ? ScanKind::kSum : ScanKind::kProd, node.reverse,

@@ -33,7 +33,7 @@ struct ScalarSpec {
 
 enum class Role : uint8_t {
   kInput,    // only read
-  kOutput,   // only written
+  kOutput,   // only written, by one statement; statements after that may read it
   kInPlace,  // read at exactly the element that is written, then written
   kLocal,    // made by one statement, read by later ones; bound to no buffer
 };

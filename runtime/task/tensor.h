@@ -60,8 +60,9 @@ std::vector<int64_t> DenseStrides(const std::vector<int64_t>& extents);
 // Ranks, extents and strides in range, and span_bytes() below 2^62. Names the field at fault.
 Status Validate(const TensorSpec& tensor);
 
-// Whether two different index tuples reach one element (a zero stride, or overlapping rows). Such a
-// tensor may be read, but not written.
+// Whether two different index tuples may reach one element (a zero stride, or overlapping rows).
+// Such a tensor may be read, but not written. Layouts whose axes interleave without meeting are
+// taken to overlap.
 bool OverlapsItself(const TensorSpec& tensor);
 
 }  // namespace hiera

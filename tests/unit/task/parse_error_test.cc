@@ -209,6 +209,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"y[i] = 2*y[7-i]",
                   "line 2, column 10: \"y\" is written by this statement, which can read it only "
                   "at the very element it writes (give the old value another tensor)"},
+        ErrorCase{"y[i] = cumsum(i: y[i])",
+                  "line 2, column 18: \"y\" is written by this statement, which can read it only "
+                  "at the very element it writes (give the old value another tensor)"},
         ErrorCase{"tensor z: f32[8] strides[0]; z[i] = x[i]",
                   "line 2, column 30: \"z\" is written, but its strides make elements overlap"}));
 
