@@ -48,9 +48,9 @@ std::string CellText(const StencilTask& stencil) {
   }
   text += "};\n  template <class R>\n  static inline typename R::Value At(const R& u, const " +
           type + "* s) {\n    (void)s;\n    ";
-  for (char c : stencil.cell) {
-    text += c;
-    if (c == '\n' && &c != &stencil.cell.back()) text += "    ";
+  for (size_t i = 0; i < stencil.cell.size(); ++i) {
+    text += stencil.cell[i];
+    if (stencil.cell[i] == '\n') text += i + 1 < stencil.cell.size() ? "    " : "  ";
   }
   return text + "}\n};\n";
 }

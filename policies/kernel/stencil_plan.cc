@@ -119,7 +119,8 @@ double PredictPassNs(const StencilTask& stencil, const MachineFacts& machine,
   const bool whole_rows = plan.tile[2] == stencil.extent[2];
   const double run =
       static_cast<double>(plan.tile[2]) * static_cast<double>(whole_rows ? plan.tile[1] : 1);
-  const bool one_run = whole_rows && plan.tile[1] == stencil.extent[1];
+  const bool one_row = stencil.extent[0] == 1 && stencil.extent[1] == 1;
+  const bool one_run = one_row || (whole_rows && plan.tile[1] == stencil.extent[1]);
   const double starts = one_run ? 0 : kRunStartNs * cells / run / plan.slots;
   const double memory = bytes / (rates.copy * speed);
 
@@ -214,10 +215,13 @@ double PredictNs(const StencilTask& stencil, const MachineFacts& machine, const 
 std::vector<StencilPlan> EnumeratePlans(const StencilTask& stencil, const MachineFacts& machine) {
   std::vector<std::pair<double, StencilPlan>> plans;
   const int slots = std::max(1, machine.threads);
+  // One row is cut into as many pieces as there are threads; other grids have planes for that.
+  const bool one_row = stencil.extent[0] == 1 && stencil.extent[1] == 1;
+  const int64_t share = one_row ? RoundUp(Blocks(stencil.extent[2], slots), 64) : stencil.extent[2];
   for (int64_t fuse : kFuseDepths) {
     if (fuse > 1 && fuse > std::min(stencil.steps, stencil.max_fuse)) break;
     for (int64_t rows : TileExtents(stencil.extent[1], {8, 16, 32, 64, 128})) {
-      for (int64_t width : TileExtents(stencil.extent[2], {512, 1024, 2048, 4096, 8192})) {
+      for (int64_t width : TileExtents(stencil.extent[2], {512, 1024, 2048, 4096, 8192, share})) {
         StencilPlan plan;
         plan.fuse = fuse;
         plan.slots = slots;

@@ -42,6 +42,16 @@ constexpr long Span() {
   return span;
 }
 
+// How far any read of any source goes along its row.
+template <class Cell>
+constexpr long Sideways(bool up) {
+  long reach = 0;
+  for (int q = 0; q < Cell::kRows; ++q) {
+    reach = Max(reach, up ? Cell::kRow[q].high : -Cell::kRow[q].low);
+  }
+  return reach;
+}
+
 constexpr long RoundUp(long n, long unit) { return (n + unit - 1) / unit * unit; }
 constexpr long Blocks(long n, long tile) { return (n + tile - 1) / tile; }
 
@@ -49,6 +59,16 @@ constexpr long Blocks(long n, long tile) { return (n + tile - 1) / tile; }
 inline long Modulo(long at, long n) {
   const long rest = at % n;
   return rest < 0 ? rest + n : rest;
+}
+
+// Whether the zero rule can stand in for a whole row of any source.
+template <class Cell, class Plan>
+constexpr bool HasZeroRows() {
+  for (int q = 0; q < Cell::kRows; ++q) {
+    const RowRead& row = Cell::kRow[q];
+    if (Plan::kSource[row.source].rule == Rule::kZero && (row.d0 != 0 || row.d1 != 0)) return true;
+  }
+  return false;
 }
 
 // All sizes are in elements unless they say otherwise.
@@ -98,12 +118,17 @@ struct Layout {
   static constexpr long kGridStride = RoundUp(Plan::kExtent[2], kLine);
   static constexpr long kGrid = Plan::kExtent[0] * Plan::kExtent[1] * kGridStride;
 
+  static constexpr long kZeroPad =
+      HasZeroRows<Cell, Plan>() ? RoundUp(Sideways<Cell>(false), kLine) : 0;
+  static constexpr long kZeroRow =
+      HasZeroRows<Cell, Plan>() ? kZeroPad + kWidth + 2 * kLine + Sideways<Cell>(true) : 1;
+
   static constexpr long kWorkspaceBytes = (kGrids * kGrid + Plan::kSlots * kSlot) * long(sizeof(T));
 };
 
-// What the zero rule reads in place of a row beyond the border. Never written.
+// What the zero rule reads in place of a row beyond the border, from kZeroPad on. Never written.
 template <class Cell, class Plan>
-alignas(64) inline typename Cell::Type zero_row[Layout<Cell, Plan>::kStride];
+alignas(64) inline typename Cell::Type zero_row[Layout<Cell, Plan>::kZeroRow];
 
 }  // namespace hiera_stencil
 

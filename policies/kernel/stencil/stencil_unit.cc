@@ -289,7 +289,7 @@ class Unit {
     }
     if (low < high) {
       for (int q = 0; q < Cell::kRows; ++q) {
-        rows[q] = rows[q] ? rows[q] + (low - begin) : zero_row<Cell, Plan> + L::kPad;
+        rows[q] = rows[q] ? rows[q] + (low - begin) : zero_row<Cell, Plan> + L::kZeroPad;
       }
       ComputeRows<Cell, Plan::kUnroll>(out + (low - begin), stride, rows, slabs.stride,
                                        pass_.scalars, high - low, count);
@@ -308,7 +308,7 @@ class Unit {
         const RowRead& row = Cell::kRow[q];
         const long extent = Extent(k, row.source)[2];
         if (!rows[q]) {
-          patched[q] = zero_row<Cell, Plan> + L::kPad;
+          patched[q] = zero_row<Cell, Plan> + L::kZeroPad;
           continue;
         }
         const T* start = rows[q] + i * strides[q] - begin;  // of the row's cell 0

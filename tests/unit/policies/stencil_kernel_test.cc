@@ -30,7 +30,7 @@ namespace {
 
 using Point = std::vector<int64_t>;
 
-enum class Formula { kWeightedSum, kGradient, kFieldAndScalar, kLimiter };
+enum class Formula { kWeightedSum, kGradient, kFieldAndScalar, kLimiter, kFarField };
 
 struct Case {
   std::string name;
@@ -44,6 +44,9 @@ struct Case {
   StencilPlan plan;  // tile entries of 0 mean the whole extent
   Task task;         // made of all that
 };
+
+// Where Formula::kFarField reads its field: further than the state is read.
+const Point kFar{2, -9};
 
 // Weights that keep values near 1, in whole 64ths: the formula's text holds them exactly.
 double Weight(const Case& c, size_t point) {
@@ -103,6 +106,8 @@ std::string Expression(const Case& c) {
       return "s*" + Access(c, "k", Point(c.extents.size(), 0)) + "*(" + sum + ") + " + centre;
     case Formula::kLimiter:
       return "select(" + centre + " < 0.5, " + high + ", " + low + "/3)";
+    case Formula::kFarField:
+      return sum + " + " + Access(c, "k", kFar);
     case Formula::kWeightedSum:
       break;
   }
@@ -112,6 +117,7 @@ std::string Expression(const Case& c) {
 // u is tensor 0, the output tensor 1, a field tensor 2.
 Task MakeTask(const Case& c) {
   std::string text = Tensor(c, "u", c.pad, c.rule) + Tensor(c, "v", 2 * c.pad, Outside::kRefuse);
+  if (c.formula == Formula::kFarField) text += Tensor(c, "k", 0, Outside::kZero);
   if (c.formula == Formula::kFieldAndScalar)
     text += Tensor(c, "k", 3, Outside::kRefuse) + "scalar s\n";
   text += Access(c, "v", Point(c.extents.size(), 0)) + " = " + Expression(c) + "\n";
@@ -174,6 +180,18 @@ class Oracle {
     return state[position];
   }
 
+  // The field where kFar leads to; zero outside, whatever the state's rule is.
+  double FarField(const std::vector<double>& field, int64_t cell) const {
+    Point at = IndexOf(cell);
+    int64_t position = 0;
+    for (size_t axis = 0; axis < at.size(); ++axis) {
+      const int64_t i = at[axis] + kFar[axis];
+      if (i < 0 || i >= case_.extents[axis]) return 0;
+      position = position * case_.extents[axis] + i;
+    }
+    return field[position];
+  }
+
   double Cell(const std::vector<double>& u, const std::vector<double>& field, double s,
               int64_t cell) {
     double sum = 0, squares = 0.5, low = INFINITY, high = -INFINITY;
@@ -192,6 +210,8 @@ class Oracle {
         return s * field[cell] * sum + centre;
       case Formula::kLimiter:
         return centre < 0.5 ? high : low / 3;
+      case Formula::kFarField:
+        return sum + FarField(field, cell);
       case Formula::kWeightedSum:
         break;
     }
@@ -462,6 +482,15 @@ TEST(StencilKernel, FormulasBeyondSums) {
       for (size_t i = first; i < cases.size(); ++i) cases[i].formula = formula;
     }
   }
+  CompileAndCheck(cases, "g++");
+}
+
+TEST(StencilKernel, FieldReadFurtherThanTheState) {
+  std::vector<Case> cases;
+  AddCases(&cases, 2, Star(2, 1), "far field", {1, 5});
+  for (Case& c : cases) c.formula = Formula::kFarField;
+  // Levels of a wrapped state cannot read a field that does not wrap beyond the border.
+  for (Case& c : cases) c.plan.fuse = c.rule == Outside::kWrap ? 1 : c.plan.fuse;
   CompileAndCheck(cases, "g++");
 }
 

@@ -101,6 +101,21 @@ TEST(StencilPolicy, KeepsTheCellsWhoseReadsLeaveTheGrid) {
   EXPECT_TRUE(stencil->keeps());
 }
 
+TEST(StencilPolicy, FusesAWrappedStateOnlyWithFieldsThatFollowIt) {
+  const std::string tensors = "tensor u: f32[64, 64] outside wrap\ntensor v: f32[64, 64]\n";
+  const std::string steps = "\nsteps 6 (u = v)";
+  const auto max_fuse = [&](const std::string& field, const std::string& read) {
+    Result<StencilTask> stencil = MapStencil(
+        Parse(tensors + "tensor k: f32[64, 64]" + field + "\nv[i,j] = u[i-1,j] * " + read + steps));
+    EXPECT_TRUE(stencil.ok()) << stencil.status().message();
+    return stencil.ok() ? stencil->max_fuse : -1;
+  };
+  EXPECT_EQ(max_fuse("", "k[i,j]"), 6);
+  EXPECT_EQ(max_fuse(" outside wrap", "k[i+1,j]"), 6);
+  EXPECT_EQ(max_fuse(" outside zero", "k[i+1,j]"), 1);
+  EXPECT_EQ(max_fuse(" outside keep", "k[i+1,j]"), 1);
+}
+
 TEST(StencilPolicy, FusesManyStepsFirstAndTriesEachDepth) {
   const Proposal proposal = Propose(std::string(kGrid) + kStar + "steps 16 (u = v)");
   ASSERT_FALSE(proposal.candidates.empty()) << proposal.refusal;
@@ -117,6 +132,20 @@ TEST(StencilPolicy, FusesManyStepsFirstAndTriesEachDepth) {
   }
   EXPECT_GE(PlanFromName(proposal.candidates[0].name)->fuse, 4);
   EXPECT_GE(depths.size(), 4u);
+}
+
+TEST(StencilPolicy, GivesEveryThreadWork) {
+  const std::string shapes[] = {"[1000000]", "[4096, 4096]", "[64, 100, 200]", "[3, 50000]"};
+  const std::string formulas[] = {"v[i] = u[i-1] + u[i+1]", "v[i,j] = u[i-1,j] + u[i,j+1]",
+                                  "v[i,j,k] = u[i-1,j,k] + u[i,j-1,k] + u[i,j,k+1]",
+                                  "v[i,j] = u[i-1,j] + u[i,j+1]"};
+  for (size_t i = 0; i < std::size(shapes); ++i) {
+    const Proposal proposal = Propose("tensor u: f32" + shapes[i] + " outside zero\ntensor v: f32" +
+                                      shapes[i] + "\n" + formulas[i]);
+    ASSERT_FALSE(proposal.candidates.empty()) << proposal.refusal;
+    EXPECT_EQ(PlanFromName(proposal.candidates[0].name)->slots, 2)
+        << shapes[i] << ": " << proposal.candidates[0].name;
+  }
 }
 
 TEST(StencilPolicy, RespectsTheWorkspaceLimit) {
