@@ -123,6 +123,7 @@ Status RecordStore::PutVariant(const Variant& variant) {
   HIERA_RETURN_IF_ERROR(WriteOne(Family::kVariants,
                                  VariantRecordKey(variant.key, variant.Identity()),
                                  EncodeVariant(variant)));
+  awaited_artifacts_.erase(variant.artifact);
   EvictDownToLimit(variant.key);
   return {};
 }
@@ -239,6 +240,7 @@ Status RecordStore::PutArtifact(const std::string& sha256, const std::string& fi
   const int64_t before = size();
   HIERA_RETURN_IF_ERROR(artifacts_.Put(sha256, file));
   artifact_bytes_ += size() - before;
+  awaited_artifacts_.insert(sha256);
   return {};
 }
 
@@ -256,6 +258,8 @@ Status RecordStore::Clear() {
   if (error) return Unavailable("remove " + path_ + "/index: " + error.message());
   HIERA_RETURN_IF_ERROR(database_->Clear());
   artifacts_.RemoveAllBut({});
+  awaited_artifacts_.clear();
+  hopeless_bytes_ = 0;
   artifact_bytes_ = artifacts_.TotalBytes();
   return {};
 }
@@ -271,25 +275,21 @@ std::set<std::string> RecordStore::NamedArtifacts() {
 int64_t RecordStore::CollectGarbage() {
   const std::lock_guard lock(mutex_);
   const int64_t removed = artifacts_.RemoveAllBut(NamedArtifacts());
+  awaited_artifacts_.clear();
   artifact_bytes_ = artifacts_.TotalBytes();
   return removed;
 }
 
-void RecordStore::EvictDownToLimit(const Hash128& protected_task) {
-  if (database_->Bytes() + artifact_bytes_ <= options_.max_bytes) return;
-  // What has no task record was asked for at no known time: it goes first.
+// Tasks by when they were last asked for. What has no task record was asked for at no known time.
+std::vector<std::pair<int64_t, Hash128>> RecordStore::OldestFirst() {
   std::map<Hash128, int64_t> last_asked;
-  std::map<std::string, int> uses;
-  for (const Variant& v : ReadVariants("")) {
-    last_asked.emplace(v.key, 0);
-    if (!v.artifact.empty()) ++uses[v.artifact];
+  for (const Family family : {Family::kVariants, Family::kJournal}) {
+    const Status scanned = database_->Scan(family, "", [&](std::string_view key, std::string_view) {
+      if (const auto task = TaskOfKey(key)) last_asked.emplace(*task, 0);
+      return true;
+    });
+    if (!scanned.ok()) Log(LogLevel::kWarning, "the store can't be read: " + scanned.message());
   }
-  const Status scanned =
-      database_->Scan(Family::kJournal, "", [&](std::string_view key, std::string_view) {
-        if (const auto task = TaskOfKey(key)) last_asked.emplace(*task, 0);
-        return true;
-      });
-  if (!scanned.ok()) Log(LogLevel::kWarning, "the store can't be read: " + scanned.message());
   for (const auto& [key, payload] : ReadAll(Family::kTasks, "")) {
     const std::optional<TaskRecord> record = DecodeTask(payload);
     if (record.has_value()) last_asked[record->key] = record->last_unix_s;
@@ -297,15 +297,30 @@ void RecordStore::EvictDownToLimit(const Hash128& protected_task) {
   std::vector<std::pair<int64_t, Hash128>> oldest_first;
   for (const auto& [key, time] : last_asked) oldest_first.emplace_back(time, key);
   std::sort(oldest_first.begin(), oldest_first.end());
-  // A little further, so that the next write does not evict again.
-  const int64_t target = options_.max_bytes - options_.max_bytes / 10;
+  return oldest_first;
+}
+
+void RecordStore::EvictDownToLimit(const Hash128& protected_task) {
+  if (TotalBytes() <= std::max(options_.max_bytes, hopeless_bytes_)) return;
+  std::map<std::string, int> uses;
+  std::set<std::string> kept = awaited_artifacts_;
+  for (const Variant& v : ReadVariants("")) {
+    if (v.artifact.empty()) continue;
+    ++uses[v.artifact];
+    kept.insert(v.artifact);
+  }
+  artifacts_.RemoveAllBut(kept);
+  artifact_bytes_ = artifacts_.TotalBytes();
+  // A little further than the limit, so that the next write does not evict again.
+  const int64_t tenth = options_.max_bytes / 10;
   int64_t forgotten = 0;
-  for (const auto& [time, key] : oldest_first) {
-    if (database_->Bytes() + artifact_bytes_ <= target) break;
+  for (const auto& [time, key] : OldestFirst()) {
+    if (TotalBytes() <= options_.max_bytes - tenth) break;
     if (key == protected_task) continue;
     Forget(key, uses);
     ++forgotten;
   }
+  hopeless_bytes_ = TotalBytes() > options_.max_bytes ? TotalBytes() + tenth : 0;
   if (forgotten > 0) {
     Log(LogLevel::kInfo, "the store reached its limit of " + std::to_string(options_.max_bytes) +
                              " bytes: forgot " + std::to_string(forgotten) + " tasks");

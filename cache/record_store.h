@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/artifacts.h"
@@ -60,8 +61,11 @@ class RecordStore : public Store {
   // Variants of a task, or of every task with an empty prefix; no order, quarantined ones included.
   std::vector<Variant> ReadVariants(std::string_view prefix);
   std::set<std::string> NamedArtifacts();
+  int64_t TotalBytes() const { return database_->Bytes() + artifact_bytes_; }
 
-  // Forgets least recently asked tasks until the limit is kept; never `protected_task`.
+  std::vector<std::pair<int64_t, Hash128>> OldestFirst();
+  // Over the limit: deletes artifacts that nobody names, then forgets least recently asked tasks
+  // until the limit is kept; never `protected_task`.
   void EvictDownToLimit(const Hash128& protected_task);
   // Deletes a task's records, and artifacts that no other task names. `uses` counts names.
   void Forget(const Hash128& task, std::map<std::string, int>& uses);
@@ -75,6 +79,10 @@ class RecordStore : public Store {
   std::mutex mutex_;  // makes composite operations atomic
   ArtifactFolder artifacts_;
   int64_t artifact_bytes_ = 0;
+  // Put by this process, and no variant has named them yet: its record is about to come.
+  std::set<std::string> awaited_artifacts_;
+  // Below so many bytes eviction has been found to be of no use.
+  int64_t hopeless_bytes_ = 0;
 };
 
 }  // namespace hiera

@@ -381,6 +381,23 @@ TEST(DurableStore, EvictsWhatWasAskedForLongestAgo) {
   }
 }
 
+// Artifacts that nobody names must not push out tasks; one that was just put is about to be named.
+TEST(DurableStore, EvictionTakesUnnamedArtifactsBeforeTasks) {
+  const TemporaryFolder folder;
+  const auto put = [&](Store& store, const std::string& code) {
+    std::ofstream(folder / "code", std::ios::trunc) << code;
+    ASSERT_TRUE(store.PutArtifact(Sha256(code), folder / "code").ok());
+  };
+  const std::string orphan(50'000, 'o'), awaited(20'000, 'a');
+  { put(*MustOpen(folder / "s"), orphan); }
+  const auto store = MustOpen(folder / "s", {.max_bytes = 60'000});
+  put(*store, awaited);
+  for (uint64_t n = 0; n < 5; ++n) ASSERT_TRUE(store->PutTask(SampleTask(n)).ok());
+  EXPECT_EQ(store->Tasks().size(), 5u);
+  EXPECT_FALSE(store->VerifyArtifact(Sha256(orphan)));
+  EXPECT_TRUE(store->VerifyArtifact(Sha256(awaited)));
+}
+
 TEST(DurableStore, EvictionKeepsArtifactsThatOthersName) {
   const TemporaryFolder folder;
   const auto store = MustOpen(folder / "s", {.max_bytes = 60'000});
