@@ -16,6 +16,7 @@
 //                              (by kVecs columns where kInner)
 //   kUnroll kHold              OuterTile: steps per loop iteration; whether to hold B in registers
 //   kMc kNc kKc                cache block: rows, columns, length of the sum
+//   kMasked                    OuterTile: end rows with a masked vector, where there are masks
 //   kPackA kPackB              copy the operand's block into the workspace, in the order of its use
 //   kRowsFirst                 inside a block, walk down the rows first (else along the columns)
 //   kSplit                     pieces of the sum that are computed apart, then added in order
@@ -37,7 +38,7 @@ struct Gemm {
   static constexpr long kRowTiles = CeilDiv(P::kM, P::kRows);
   static constexpr long kHeight = CeilDiv(P::kM, kRowTiles);
   static constexpr long kTall = P::kM - kRowTiles * (kHeight - 1);
-  static constexpr int kW = P::kInner ? 1 : FitWidth(P::kWidth, P::kN);
+  static constexpr int kW = P::kInner ? 1 : Masks<P>() ? P::kWidth : FitWidth(P::kWidth, P::kN);
   static constexpr long kVectors = CeilDiv(P::kN, kW);
   static constexpr long kColTiles = CeilDiv(kVectors, P::kVecs);
   static constexpr long kSpan = CeilDiv(kVectors, kColTiles);
@@ -97,16 +98,16 @@ struct Gemm {
   };
 
   template <class V>
-  static HIERA_INLINE V Conclude(V x, const T* bias, long i, long j) {
+  static HIERA_INLINE V Conclude(V x, const T* bias, long i, long j, long count) {
     if constexpr (P::kBias) {
       const T* at = bias + i * P::kBiasRs + j * P::kBiasCs;
       if constexpr (P::kBiasCs == 1 || sizeof(V) == sizeof(T)) {
-        x += Load<V>(at);
+        x += Load<V>(at, count);
       } else if constexpr (P::kBiasCs == 0) {
         x += *at;
       } else {
-        T lanes[sizeof(V) / sizeof(T)];
-        for (unsigned long w = 0; w < sizeof(V) / sizeof(T); ++w) lanes[w] = at[w * P::kBiasCs];
+        T lanes[sizeof(V) / sizeof(T)] = {};
+        for (long w = 0; w < count; ++w) lanes[w] = at[w * P::kBiasCs];
         x += Load<V>(lanes);
       }
     }
@@ -115,14 +116,14 @@ struct Gemm {
 
   // Scales a sum and adds what C held before the first block, or the sums of the blocks before.
   template <class V>
-  static HIERA_INLINE V Blend(const Job& job, V x, const T* c, bool first) {
+  static HIERA_INLINE V Blend(const Job& job, V x, const T* c, long count, bool first) {
     if constexpr (P::kAlpha == 2) x *= job.alpha;
     if (!first) {
-      x += Load<V>(c);
+      x += Load<V>(c, count);
     } else if constexpr (P::kBeta == 1) {
-      x += Load<V>(c);
+      x += Load<V>(c, count);
     } else if constexpr (P::kBeta == 2) {
-      x += job.beta * Load<V>(c);
+      x += job.beta * Load<V>(c, count);
     }
     return x;
   }
@@ -133,17 +134,17 @@ struct Gemm {
     const bool first = kWhole || block.first;
     const bool last = kWhole || block.last;
     T* c = block.c + i * kCrs + j;
-    const auto take = [&](int r, long at, auto& x) __attribute__((always_inline)) {
+    const auto take = [&](int r, long at, long count, auto& x) __attribute__((always_inline)) {
       using V = typename Plain<decltype(x)>::Type;
       if constexpr (P::kSplit > 1) {
-        if (!first) x += Load<V>(c + r * kCrs + at);
+        if (!first) x += Load<V>(c + r * kCrs + at, count);
       } else {
-        x = Blend(job, x, c + r * kCrs + at, first);
-        if (last) x = Conclude(x, block.bias, i + r, j + at);
+        x = Blend(job, x, c + r * kCrs + at, count, first);
+        if (last) x = Conclude(x, block.bias, i + r, j + at, count);
       }
     };
-    const auto put = [&](int r, long at, auto x) __attribute__((always_inline)) {
-      Store(c + r * kCrs + at, x);
+    const auto put = [&](int r, long at, long count, auto x) __attribute__((always_inline)) {
+      Store(c + r * kCrs + at, x, count);
     };
     if constexpr (P::kInner) {
       InnerTile<P, R, N>::template Run<FitWidth(P::kWidth, kKc), P::kPackA ? kKc : P::kArs,
@@ -261,9 +262,10 @@ struct Gemm {
     const T* bias = P::kBias ? job.bias + P::BatchBias(batch) : nullptr;
     const auto finish = [&](auto zero, long j) __attribute__((always_inline)) {
       using V = decltype(zero);
+      constexpr long kCount = sizeof(V) / sizeof(T);
       V x = Load<V>(part + j);
       for (long s = 1; s < P::kSplit; ++s) x += Load<V>(part + s * kPart + j);
-      Store(c + j, Conclude(Blend(job, x, c + j, true), bias, row, j));
+      Store(c + j, Conclude(Blend(job, x, c + j, kCount, true), bias, row, j, kCount));
     };
     constexpr int W = FitWidth(P::kWidth, P::kN);
     long j = 0;

@@ -7,16 +7,18 @@
 namespace hiera_gemm {
 
 // Vectors lie along the columns: B and C are read and written whole vectors at a time, A one
-// element at a time. Needs no masks: where N is not a multiple of the vector, the last vector
-// overlaps the one before, and both compute the same values for the columns that they share.
+// element at a time. Where N is not a multiple of the vector, the last vector overlaps the one
+// before, and both compute the same values for the columns that they share; or it is masked, where
+// the machine has masks and the Plan asks for them.
 template <class P, int R, long N>
 struct OuterTile {
   using T = typename P::T;
-  static constexpr int W = FitWidth(P::kWidth, N);
+  static constexpr int W = Masks<P>() ? P::kWidth : FitWidth(P::kWidth, N);
   static constexpr int kVectors = CeilDiv(N, W);
   using V = typename VectorOf<T, W>::Type;
 
-  static constexpr long At(int v) { return Min(v * W, N - W); }
+  static constexpr long At(int v) { return Masks<P>() ? v * W : Min(v * W, N - W); }
+  static constexpr long Count(int v) { return Min(W, N - At(v)); }
 
   // Element A(i, k) is a[i * Ars + k * Acs]; B(k, j) is b[k * Brs + j].
   template <long Ars, long Acs, long Brs, class Take, class Put>
@@ -28,7 +30,7 @@ struct OuterTile {
     const auto step = [&sum](const T* at_a, const T* at_b) __attribute__((always_inline)) {
       V row[kVectors];
       HIERA_UNROLL for (int v = 0; v < kVectors; ++v) {
-        row[v] = Load<V>(at_b + At(v));
+        row[v] = Load<V>(at_b + At(v), Count(v));
         if constexpr (P::kHold) Hold(row[v]);
       }
       HIERA_UNROLL for (int r = 0; r < R; ++r) {
@@ -47,10 +49,10 @@ struct OuterTile {
       b += Brs;
     }
     HIERA_UNROLL for (int r = 0; r < R; ++r) {
-      HIERA_UNROLL for (int v = 0; v < kVectors; ++v) take(r, At(v), sum[r][v]);
+      HIERA_UNROLL for (int v = 0; v < kVectors; ++v) take(r, At(v), Count(v), sum[r][v]);
     }
     HIERA_UNROLL for (int r = 0; r < R; ++r) {
-      HIERA_UNROLL for (int v = 0; v < kVectors; ++v) put(r, At(v), sum[r][v]);
+      HIERA_UNROLL for (int v = 0; v < kVectors; ++v) put(r, At(v), Count(v), sum[r][v]);
     }
   }
 };
@@ -113,10 +115,10 @@ struct InnerTile {
     T out[R][N];
     Fold<W, Ars, Bcs>(sum, a + k, b + k, kc - k, out);
     HIERA_UNROLL for (int r = 0; r < R; ++r) {
-      HIERA_UNROLL for (int j = 0; j < N; ++j) take(r, j, out[r][j]);
+      HIERA_UNROLL for (int j = 0; j < N; ++j) take(r, j, 1, out[r][j]);
     }
     HIERA_UNROLL for (int r = 0; r < R; ++r) {
-      HIERA_UNROLL for (int j = 0; j < N; ++j) put(r, j, out[r][j]);
+      HIERA_UNROLL for (int j = 0; j < N; ++j) put(r, j, 1, out[r][j]);
     }
   }
 };

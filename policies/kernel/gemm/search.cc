@@ -11,8 +11,8 @@ using Compiler = Candidate::Compiler;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Below this, waking threads costs more than it saves.
-constexpr double kSerialNs = 8000;
+// The least work that a lane must have, lest waking its thread cost more than it saves.
+constexpr double kLaneNs = 10000;
 
 struct Shape {
   int rows, vecs;
@@ -58,14 +58,14 @@ class Enumeration {
   void AddSpread(Tuning t) {
     t.lanes = 1;
     Add(t);
-    const int threads = machine_.threads;
-    if (threads < 2 || PredictNs(problem_, t, machine_) < kSerialNs) return;
-    t.lanes = threads;
-    if (problem_.matrices() >= threads) {
+    const double worth = PredictNs(problem_, t, machine_) / kLaneNs;
+    t.lanes = static_cast<int>(std::min<double>(machine_.threads, worth));
+    if (t.lanes < 2) return;
+    if (problem_.matrices() >= t.lanes) {
       Add(t);
       return;
     }
-    const int64_t pieces = CeilDiv(threads, problem_.matrices());
+    const int64_t pieces = CeilDiv(t.lanes, problem_.matrices());
     Tuning cut = t;
     const int64_t column_share = CeilDiv(problem_.cols, pieces);
     if (problem_.cols >= 2 * t.width && (t.nc == 0 || t.nc > column_share)) {
@@ -105,8 +105,8 @@ Compiler Preferred(const MachineFacts& machine) {
 std::vector<int> Widths(const Problem& p, const MachineFacts& machine) {
   const int widest = machine.vector_bytes / static_cast<int>(p.element_bytes());
   std::vector<int> widths = {widest};
-  // Narrow columns leave half of a wide vector idle.
-  if (widest > 4 && CeilDiv(p.cols, widest) * widest >= 2 * p.cols) widths.push_back(widest / 2);
+  // Few columns leave a part of a wide vector idle.
+  if (widest > 4 && p.cols < 2 * widest && p.cols % widest != 0) widths.push_back(widest / 2);
   return widths;
 }
 
@@ -120,6 +120,29 @@ std::vector<int64_t> Depths(const Problem& p, const MachineFacts& machine) {
     if (depth * 3 / 2 < p.depth) depths.push_back(depth);
   }
   return depths;
+}
+
+// Whether two tunings treat caches and threads alike and differ in the register tile alone.
+bool SameStructure(const Tuning& a, const Tuning& b) {
+  return a.inner == b.inner && a.kc == b.kc && a.pack_a == b.pack_a && a.pack_b == b.pack_b &&
+         a.split == b.split && a.lanes == b.lanes && (a.mc == 0) == (b.mc == 0) &&
+         (a.nc == 0) == (b.nc == 0);
+}
+
+// Two of three places go to the best tuning of a structure not listed yet: the model tells register
+// tiles apart better than it does cache structures, so that one structure must not fill the list.
+std::vector<Ranked> Mixed(std::vector<Ranked> ranked) {
+  for (size_t place = 1; place < ranked.size(); ++place) {
+    if (place % 3 == 0) continue;
+    const auto fresh = std::find_if(ranked.begin() + place, ranked.end(), [&](const Ranked& r) {
+      return std::none_of(ranked.begin(), ranked.begin() + place, [&](const Ranked& before) {
+        return SameStructure(r.tuning, before.tuning);
+      });
+    });
+    if (fresh == ranked.end()) break;
+    std::rotate(ranked.begin() + place, fresh, fresh + 1);
+  }
+  return ranked;
 }
 
 }  // namespace
@@ -141,6 +164,7 @@ std::vector<Ranked> FirstTunings(const Problem& p, const MachineFacts& machine, 
           t.unroll = inner ? 0 : shape.rows * shape.vecs >= 12 ? 4 : 8;
           t.kc = depth;
           t.compiler = Preferred(machine);
+          t.masked = !inner && width * p.element_bytes() == 64 && p.cols % width != 0;
           for (bool pack_b : {false, true}) {
             t.pack_b = pack_b;
             for (bool pack_a : {false, true}) {
@@ -150,13 +174,22 @@ std::vector<Ranked> FirstTunings(const Problem& p, const MachineFacts& machine, 
               const bool must_a = inner && p.a_col != 1;
               if (small && (pack_b != must_b || pack_a != must_a)) continue;
               all.AddSpread(t);
+              if (!small || inner) continue;
+              t.unroll = t.unroll == 4 ? 8 : 4;
+              all.AddSpread(t);
             }
           }
         }
       }
     }
   }
-  std::vector<Ranked> ranked = std::move(all).Best();
+  std::vector<Ranked> ranked = Mixed(std::move(all).Best());
+  // What threads cost is the model's weakest guess: the best on one lane, and the best on several,
+  // come first.
+  const auto other = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) {
+    return (r.tuning.lanes > 1) != (ranked.front().tuning.lanes > 1);
+  });
+  if (other != ranked.end()) std::rotate(ranked.begin() + 1, other, other + 1);
   // The few best with the other compiler too: which one does better is hard to foresee.
   std::vector<Ranked> chosen;
   for (const Ranked& next : ranked) {
@@ -207,6 +240,9 @@ std::vector<Ranked> Neighbours(const Problem& p, const Tuning& center,
   with([](Tuning& t) { t.pack_a = !t.pack_a; });
   with([](Tuning& t) { t.pack_b = !t.pack_b; });
   with([](Tuning& t) { t.rows_first = !t.rows_first; });
+  if (machine.vector_bytes == 64 && p.cols % center.width != 0) {
+    with([](Tuning& t) { t.masked = !t.masked; });
+  }
   if (machine.has_gcc && machine.has_clang) {
     with([](Tuning& t) {
       t.compiler = t.compiler == Compiler::kGcc ? Compiler::kClang : Compiler::kGcc;

@@ -112,6 +112,7 @@ std::string InstantiationSource(const Problem& p, const Tuning& t, std::string_v
                              {"kSplit", t.split},
                              {"kLanes", t.lanes}});
   text += Constants("bool", {{"kInner", t.inner},
+                             {"kMasked", t.masked},
                              {"kPackA", t.pack_a},
                              {"kPackB", t.pack_b},
                              {"kRowsFirst", t.rows_first},

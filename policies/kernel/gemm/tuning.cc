@@ -21,7 +21,8 @@ Tiling TilingOf(const Problem& p, const Tuning& t) {
   };
   Tiling g;
   g.width = t.inner ? 1 : t.width;
-  while (g.width > p.cols) g.width /= 2;
+  const bool masked = t.masked && t.width * p.element_bytes() == 64;
+  while (!masked && g.width > p.cols) g.width /= 2;
   g.row_tiles = CeilDiv(p.rows, t.rows);
   g.height = CeilDiv(p.rows, g.row_tiles);
   const int64_t vectors = CeilDiv(p.cols, g.width);
@@ -46,6 +47,67 @@ double ReadRate(double bytes, const MachineFacts& machine) {
   return memory;
 }
 
+// Cycles of one thread for one matrix, were all operands at hand.
+double ComputeCycles(const Problem& p, const Tuning& t, const Tiling& g,
+                     const MachineFacts& machine) {
+  // Tiles differ by one row or vector; their mean counts.
+  const double h = static_cast<double>(p.rows) / static_cast<double>(g.row_tiles);
+  const double s = static_cast<double>(CeilDiv(p.cols, g.width)) / static_cast<double>(g.col_tiles);
+  const double registers = machine.vector_bytes == 64 ? 32 : 16;
+  const double depth = static_cast<double>(p.depth);
+  const double blocks = static_cast<double>(CeilDiv(p.depth, g.kc));
+
+  // Issue slots of one step: two multiply-adds, two loads a cycle; a chain of sums allows one step
+  // in four cycles, less where neighbouring tiles fill the gaps of a short one.
+  double step = std::max(h * s, h + s) / 2;
+  step = std::max(step, std::min(4.0, depth / 8));
+  const double needed = h * s + s + 1;
+  if (needed > registers) step *= 1 + (needed - registers) / registers;
+  double steps = depth;
+  if (t.inner) steps /= static_cast<double>(std::min<int64_t>(t.width, g.kc));
+  const bool reads_c = p.beta.scalar >= 0 || p.beta.value != 0;
+  double finish = 8 + h * s * (reads_c ? 1.5 : 1) + (blocks - 1) * (8 + h * s * 1.5);
+  if (t.inner) finish += blocks * h * s * 6;
+  finish += static_cast<double>(p.activation.size()) * h * s * 15;
+  double cycles = static_cast<double>(g.row_tiles * g.col_tiles) * (steps * step + finish);
+
+  // Packing: more than a cycle an element where it is turned, a third where it is copied along.
+  if (t.pack_b) {
+    const double turned = (t.inner ? p.b_row : p.b_col) == 1 ? 0.3 : 1.2;
+    cycles += turned * depth * static_cast<double>(p.cols * g.row_blocks);
+  }
+  if (t.pack_a) {
+    const double turned = (t.inner ? p.a_col : p.a_row) == 1 ? 0.3 : 1.2;
+    cycles += turned * depth * static_cast<double>(p.rows * g.col_blocks);
+  }
+  return cycles;
+}
+
+// Nanoseconds that one thread spends on moving one matrix's operands.
+double TrafficNs(const Problem& p, const Tuning& t, const Tiling& g, const MachineFacts& machine) {
+  const double size = static_cast<double>(p.element_bytes());
+  const double depth = static_cast<double>(p.depth);
+  const double b_bytes = depth * static_cast<double>(p.cols) * size;
+  const double a_bytes = depth * static_cast<double>(p.rows) * size;
+  const double c_bytes = static_cast<double>(p.rows * p.cols) * size;
+  const double total = (a_bytes + b_bytes) * static_cast<double>(p.matrices());
+  // B once per row tile unless a panel of it stays in the first level. Rows of B that lie far apart
+  // defeat the prefetcher once a block is deep, and the cache's sets where it is read again.
+  const double panel = static_cast<double>(g.kc * g.span * g.width) * size;
+  const bool stays = t.rows_first && panel <= 0.6 * static_cast<double>(machine.l1_bytes);
+  const double b_reads = stays ? 1 : static_cast<double>(g.row_tiles);
+  double ns = b_reads * b_bytes / ReadRate(b_reads > 1 ? std::min(b_bytes, total) : total, machine);
+  const bool far_rows = !t.inner && static_cast<double>(p.b_row) * size >= 2048 && g.kc > 32;
+  if (far_rows && total > static_cast<double>(machine.l2_bytes)) ns *= 1.5;
+  if (far_rows && !t.pack_b && g.row_tiles > 1) ns *= 1.5;
+  // A once per column tile, from where its block stays; C twice per block of the sum.
+  const double a_block = static_cast<double>(g.kc * g.block_rows * g.height) * size;
+  ns += a_bytes / ReadRate(total, machine) +
+        static_cast<double>(g.col_tiles - 1) * a_bytes / ReadRate(a_block, machine);
+  const double blocks = static_cast<double>(CeilDiv(p.depth, g.kc));
+  return ns + (blocks * 2 - 1) * c_bytes / ReadRate(blocks > 1 ? c_bytes : total, machine);
+}
+
 }  // namespace
 
 std::string Tuning::Name() const {
@@ -58,6 +120,7 @@ std::string Tuning::Name() const {
   add("mc", mc, 0);
   add("nc", nc, 0);
   add("kc", kc, 0);
+  if (masked) name += " masked";
   if (pack_a) name += " packa";
   if (pack_b) name += " packb";
   if (!rows_first) name += " colsfirst";
@@ -97,6 +160,8 @@ std::optional<Tuning> Tuning::Parse(std::string_view name) {
       t.split = static_cast<int>(value);
     } else if (what == "lanes") {
       t.lanes = static_cast<int>(value);
+    } else if (what == "masked") {
+      t.masked = true;
     } else if (what == "packa") {
       t.pack_a = true;
     } else if (what == "packb") {
@@ -136,67 +201,21 @@ std::string WhyNot(const Problem& p, const Tuning& t) {
 
 double PredictNs(const Problem& p, const Tuning& t, const MachineFacts& machine) {
   const Tiling g = TilingOf(p, t);
-  const double size = static_cast<double>(p.element_bytes());
-  const double lanes_of_peak = machine.vector_bytes / size;
+  const double width = machine.vector_bytes / static_cast<double>(p.element_bytes());
   const double peak = p.dtype == DType::kF64 ? machine.flops_f64 : machine.flops_f32;
   // Two fused multiply-adds a cycle.
-  const double ghz =
-      peak > 0 ? std::clamp(peak / machine.threads / (4e9 * lanes_of_peak), 1.0, 6.0) : 3.0;
-  const double h = static_cast<double>(g.height), s = static_cast<double>(g.span);
-  const double registers = machine.vector_bytes == 64 ? 32 : 16;
-  const double depth = static_cast<double>(p.depth);
-  const double blocks = static_cast<double>(CeilDiv(p.depth, g.kc));
-  const double tiles = static_cast<double>(g.row_tiles * g.col_tiles);
-
-  // Issue slots of one step: two multiply-adds, two loads a cycle; a chain of sums allows one step
-  // in four cycles, less where neighbouring tiles fill the gaps of a short one.
-  double step = std::max(h * s, h + s) / 2;
-  step = std::max(step, std::min(4.0, depth / 8));
-  const double needed = h * s + s + 1;
-  if (needed > registers) step *= 1 + (needed - registers) / registers;
-  const double steps =
-      t.inner ? depth / std::min<double>(t.width, static_cast<double>(g.kc)) : depth;
-  const bool reads_c = p.beta.scalar >= 0 || p.beta.value != 0;
-  double finish = 8 + h * s * (1 + (reads_c ? 0.5 : 0)) + (blocks - 1) * (8 + h * s * 1.5);
-  if (t.inner) finish += blocks * h * s * 6;
-  finish += static_cast<double>(p.activation.size()) * h * s * 15;
-  double cycles = tiles * (steps * step + finish);
-
-  // Packing: an element a cycle where it is turned, four where it is copied along.
-  if (t.pack_b) {
-    const double turned = (t.inner ? p.b_row : p.b_col) == 1 ? 0.3 : 1.2;
-    cycles += turned * depth * p.cols * static_cast<double>(g.row_blocks);
-  }
-  if (t.pack_a) {
-    const double turned = (t.inner ? p.a_col : p.a_row) == 1 ? 0.3 : 1.2;
-    cycles += turned * depth * p.rows * static_cast<double>(g.col_blocks);
-  }
-  double ns = cycles / ghz;
-
-  // B once per row tile unless a panel of it stays in the first level; without packing, long
-  // strides defeat the prefetcher and the cache's sets once a block is deep.
-  const double b_bytes = depth * static_cast<double>(p.cols) * size;
-  const double a_bytes = depth * static_cast<double>(p.rows) * size;
-  const double panel = static_cast<double>(g.kc) * s * static_cast<double>(g.width) * size;
-  const bool far_rows = !t.pack_b && !t.inner && p.b_row * size >= 2048 && g.kc > 32;
-  const double b_reads = t.rows_first && panel <= 0.6 * machine.l1_bytes ? 1 : g.row_tiles;
-  const double total = (a_bytes + b_bytes) * static_cast<double>(p.matrices());
-  double traffic =
-      b_reads * b_bytes / ReadRate(b_reads > 1 ? std::min(b_bytes, total) : total, machine);
-  if (far_rows) traffic *= 2.5;
-  const double a_block = static_cast<double>(g.kc * g.block_rows * g.height) * size;
-  traffic += a_bytes / ReadRate(total, machine) +
-             (static_cast<double>(g.col_tiles) - 1) * a_bytes / ReadRate(a_block, machine);
-  const double c_bytes = static_cast<double>(p.rows * p.cols) * size;
-  traffic += (blocks * 2 - 1) * c_bytes / ReadRate(blocks > 1 ? c_bytes : total, machine);
-  ns = std::max(ns, traffic) + 0.3 * std::min(ns, traffic);
-
+  const double ghz = peak > 0 ? std::clamp(peak / machine.threads / (4e9 * width), 1.0, 6.0) : 3.0;
+  const double compute = ComputeCycles(p, t, g, machine) / ghz;
+  const double traffic = TrafficNs(p, t, g, machine);
+  double ns = std::max(compute, traffic) + 0.3 * std::min(compute, traffic);
   ns *= static_cast<double>(p.matrices());
-  if (t.split > 1) ns += t.split * c_bytes / 20;
+  if (t.split > 1) ns += t.split * static_cast<double>(p.rows * p.cols * p.element_bytes()) / 20;
   if (g.lanes > 1) {
     const double share =
         static_cast<double>(CeilDiv(g.units, g.lanes)) / static_cast<double>(g.units);
-    ns = ns * std::max(share, 1.0 / machine.threads) + (t.split > 1 ? 8000 : 4000);
+    // Threads that sleep are woken one by one.
+    const double region = 2500 + 1000 * static_cast<double>(g.lanes);
+    ns = ns * std::max(share, 1.0 / machine.threads) + (t.split > 1 ? 2 : 1) * region;
   }
   return ns;
 }

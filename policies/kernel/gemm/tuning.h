@@ -19,8 +19,9 @@ struct Tuning {
   bool inner = false;  // vectors along the sum
   int rows = 4;        // register tile: rows, and vectors (inner: columns)
   int vecs = 2;
-  int width = 8;   // elements of a vector
-  int unroll = 4;  // steps of the sum per iteration
+  int width = 8;        // elements of a vector
+  int unroll = 4;       // steps of the sum per iteration
+  bool masked = false;  // rows end with a masked vector; only for vectors of 64 bytes
   int64_t mc = 0, nc = 0, kc = 0;
   bool pack_a = false, pack_b = false;
   bool rows_first = true;

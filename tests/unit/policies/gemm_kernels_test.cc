@@ -19,6 +19,12 @@ namespace {
 
 constexpr int kPerFile = 24;  // instantiations that share one compilation
 
+// Bytes of the widest vector that this machine's compilers may be asked for.
+int WidestVector() {
+  if (__builtin_cpu_supports("avx512f")) return 64;
+  return __builtin_cpu_supports("avx2") ? 32 : 16;
+}
+
 struct Instance {
   GemmCase product;
   gemm::Problem problem;
@@ -89,8 +95,10 @@ class Draw {
     t.inner = Of({false, false, true});
     t.rows = Of({1, 2, 3, 4, 6});
     t.vecs = Of({1, 2, 3});
-    t.width = Of({2, 4, p.dtype == DType::kF32 ? 8 : 4});
+    const int widest = WidestVector() / static_cast<int>(p.element_bytes());
+    t.width = Of({widest, widest / 2, 2, 4});
     t.unroll = Of({1, 2, 4});
+    t.masked = Of({false, true});
     t.mc = Of<int64_t>({0, 0, 4, 12});
     t.nc = Of<int64_t>({0, 0, 8, 20});
     t.kc = Of<int64_t>({0, 0, 3, 8, 16});
@@ -163,7 +171,7 @@ TEST(GemmKernelsTest, ProposedTuningsAreRight) {
       instances.push_back({product, problem, ranked.tuning});
     }
   };
-  for (int vector_bytes : {16, 32}) {
+  for (int vector_bytes = 16; vector_bytes <= WidestVector(); vector_bytes *= 2) {
     for (DType dtype : {DType::kF32, DType::kF64}) {
       add(GemmCase::Make(dtype, 8, 8, 8, false, false, false, 0), vector_bytes, 1);
       add(GemmCase::Make(dtype, 23, 23, 23, true, true, false, 0), vector_bytes, 1);

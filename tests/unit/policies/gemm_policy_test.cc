@@ -178,6 +178,7 @@ TEST(GemmTuningTest, NamesReadBack) {
   t.vecs = 1;
   t.width = 16;
   t.unroll = 0;
+  t.masked = true;
   t.mc = 96;
   t.nc = 1000;
   t.kc = 256;
@@ -186,7 +187,8 @@ TEST(GemmTuningTest, NamesReadBack) {
   t.split = 3;
   t.lanes = 12;
   t.compiler = Candidate::Compiler::kClang;
-  EXPECT_EQ(t.Name(), "inner 3x1x16 mc96 nc1000 kc256 packa packb colsfirst split3 lanes12 clang");
+  EXPECT_EQ(t.Name(),
+            "inner 3x1x16 mc96 nc1000 kc256 masked packa packb colsfirst split3 lanes12 clang");
   EXPECT_EQ(gemm::Tuning::Parse(t.Name()), t);
   EXPECT_EQ(gemm::Tuning::Parse("outer 4x2x8 u4 gcc"), gemm::Tuning());
   EXPECT_EQ(gemm::Tuning::Parse("loops"), std::nullopt);
