@@ -166,7 +166,7 @@ typedef struct hiera_contract {
 
 /* What to run while nothing better is known; it must be correct on its own. Called from
  * hiera_op_run in the thread that called that, with the pointers and scalars of that run. Any
- * status but HIERA_OK is returned to the caller of hiera_op_run. */
+ * status but HIERA_OK is returned to the caller of hiera_op_run. It must not throw. */
 typedef hiera_status (*hiera_baseline_fn)(void* user, void* const* pointers, const double* scalars,
                                           void* stream);
 
@@ -340,7 +340,8 @@ HIERA_API void hiera_set_log(hiera_log_fn log, void* user);
  * Thread: any; Blocks: briefly, opening the index. */
 HIERA_API hiera_status hiera_engine_create(const hiera_config* config, hiera_engine** engine_out);
 
-/* Destroys an engine. Its operators must have been destroyed before.
+/* Destroys an engine. Its operators must have been destroyed before; where some are left, the log
+ * says so, nothing more is planned, and the engine's memory goes with the last of them.
  * Thread: exclusive; Blocks: until its background thread has stopped. */
 HIERA_API void hiera_engine_destroy(hiera_engine* engine);
 
@@ -349,11 +350,11 @@ HIERA_API hiera_status hiera_engine_stats(const hiera_engine* engine, hiera_stat
 
 /* Declares an operator from a formula. It can run at once; better variants arrive later. Errors:
  * invalid argument, with the position in the text or the field at fault; unsupported.
- * Thread: any; Blocks: no. */
+ * Thread: any; Blocks: briefly, loading a stored variant where there is one. */
 HIERA_API hiera_status hiera_op_create(hiera_engine* engine, const hiera_formula* formula,
                                        hiera_op** op_out);
 
-/* The same from typed descriptors. Thread: any; Blocks: no. */
+/* The same from typed descriptors. Thread: any; Blocks: as hiera_op_create. */
 HIERA_API hiera_status hiera_op_create_gemm(hiera_engine* engine, const hiera_gemm* gemm,
                                             hiera_op** op_out);
 HIERA_API hiera_status hiera_op_create_conv(hiera_engine* engine, const hiera_conv* conv,
@@ -381,7 +382,8 @@ HIERA_API hiera_status hiera_op_reference(const hiera_op* op, void* const* point
                                           const double* scalars);
 
 /* Waits until the planner has nothing left to try for this operator and what won is active. For
- * warm-up, tests and benchmarks. Errors: timeout; unavailable (nothing will come: mode off or
+ * warm-up, tests and benchmarks. With a caller's own baseline the winner may still have to prove
+ * itself on the runs that follow. Errors: timeout; unavailable (nothing will come: mode off or
  * frozen, or no planner). Thread: any; Blocks: up to timeout_ns. */
 HIERA_API hiera_status hiera_op_settle(hiera_op* op, uint64_t timeout_ns);
 
