@@ -60,6 +60,21 @@ std::string Disagreement(const ReferenceOutput& reference, const Task& task,
   return {};
 }
 
+// Whether elements of a tensor still hold the first poison.
+bool HasUntouched(const TensorSpec& tensor, const std::byte* data) {
+  const int64_t size = SizeOf(tensor.dtype);
+  const std::vector<std::byte> untouched(static_cast<size_t>(size), std::byte{kPoison[0]});
+  bool found = false;
+  ForEachRow(tensor, [&](int64_t position, int64_t count, int64_t stride) {
+    for (int64_t i = 0; i < count && !found; ++i) {
+      const std::byte* element = data + (position + i * stride) * size;
+      found = element[0] == untouched[0] &&
+              std::memcmp(element, untouched.data(), static_cast<size_t>(size)) == 0;
+    }
+  });
+  return found;
+}
+
 double FiniteShare(const std::vector<ReferenceOutput>& reference) {
   double finite = 0, count = 0;
   for (const ReferenceOutput& output : reference) {
@@ -128,6 +143,11 @@ Result<Expectation> MakeExpectation(const Task& task, const Layout& layout, Plac
       return Internal("the interpreter failed on a trial's inputs");
     }
     expectation.plain_seconds = static_cast<double>(MonotonicNs() - begin) * 1e-9;
+    for (const int i : OutputsOf(task)) {
+      expectation.keeps |= RoleOf(task, i) == Role::kOutput &&
+                           HasUntouched(task.tensors[static_cast<size_t>(i)],
+                                        static_cast<const std::byte*>(pointers[i]));
+    }
   }
   if (options.limits != nullptr) {
     expectation.limits = *options.limits;

@@ -37,6 +37,7 @@ struct Expectation {
   std::vector<OutputLimits> limits;        // one per output, in the order of `reference`
   MappedRegion plain;  // the layout's file as the interpreter left it, poisoned with kPoison[0]
   double plain_seconds = 0;  // that the interpreter took
+  bool keeps = false;        // the interpreter left elements of an output unwritten
   bool vouched = false;      // plain may be compared with
   double finite_share = 1;   // of the expected sampled elements
   std::string disagreement;  // where the interpreter fails the reference; empty otherwise
