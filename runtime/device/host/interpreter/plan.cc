@@ -178,13 +178,16 @@ std::optional<PanelMatch> MatchPanel(const Lowered& lowered, const Statement& st
   if (n.op != Op::kReduce || n.type != ValueType::kReal || lane < 0) return {};
   if (n.reduce != Reduction::kSum && n.reduce != Reduction::kMean) return {};
   const Node& product = lowered.formula.nodes[n.operands[0]];
-  if (product.op != Op::kMul || CanBreakKeep(lowered, n.operands[0])) return {};
+  if (product.op != Op::kMul) return {};
   PanelMatch match{product.operands[0], product.operands[1], -1};
   if (Depends(lowered, match.scale, lane)) std::swap(match.scale, match.row);
   if (Depends(lowered, match.scale, lane) || !Depends(lowered, match.row, lane)) return {};
   for (const int load : {match.scale, match.row}) {
     const Node& m = lowered.formula.nodes[load];
     if (m.op != Op::kLoad || !IsReal(lowered, load) || Gathers(m)) return {};
+    const bool divides = std::any_of(m.subscripts.begin(), m.subscripts.end(),
+                                     [](const Subscript& s) { return s.affine.divisor != 1; });
+    if (divides && CanBreakKeep(lowered, load)) return {};
   }
   int64_t most = 1;
   for (const int index : statement.indices) {
@@ -196,6 +199,8 @@ std::optional<PanelMatch> MatchPanel(const Lowered& lowered, const Statement& st
     match.row_index = index;
     most = extent;
   }
+  // A single row would use one of the kernel's rows and pay for all of them.
+  if (match.row_index < 0) return {};
   return match;
 }
 

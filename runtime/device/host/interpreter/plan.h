@@ -25,7 +25,7 @@ int CheapestBound(const Lowered& lowered, int node);
 // How the body of a sum splits into scale and row (operands of a product) for lanes along `lane`.
 struct PanelMatch {
   int scale = -1, row = -1;  // nodes, both loads
-  int row_index = -1;        // an output index that only the scale depends on; -1: none
+  int row_index = -1;        // an output index that only the scale depends on
 };
 std::optional<PanelMatch> MatchPanel(const Lowered& lowered, const Statement& statement, int node,
                                      int lane);

@@ -55,6 +55,7 @@ enum class ItemKind : uint8_t {
   kFill,      // out = constant
   kLoop,      // block `number` for each value of `index`
   kLaneLoop,  // block `number` for each block of lanes along `index`
+  kWeighted,  // out = sums[number]
   kFold,      // out = fold of the lanes of a
   kOrdered,   // out = out combined with the lanes of a in order
   kArg,       // (out, b) = step of an arg-reduction of a along `index`
@@ -81,6 +82,14 @@ struct Item {
   ArgFn arg = nullptr;
 };
 
+// A sum of lanes, each times a uniform value: see lanes.h.
+struct Weighted {
+  int count = 0;
+  int lanes[kMostTerms] = {};
+  int factor[kMostTerms] = {};  // kNoSlot: 1
+  bool negative[kMostTerms] = {};
+};
+
 // A read of a tensor with a keep rule: output elements for which it is outside are not computed.
 struct Clip {
   AxisRead axis;  // bound indices replaced by their ranges: offset + [low, high]
@@ -103,6 +112,7 @@ struct Program {
   std::vector<std::vector<Item>> blocks;
   std::vector<Load> loads;
   std::vector<AxisRead> indices;
+  std::vector<Weighted> sums;
   std::vector<Slot> slots;
   int64_t scratch_bytes = 0;
   std::vector<Clip> clips;

@@ -102,6 +102,13 @@ Inside FindInside(const Frame& frame, const Load& load, int64_t n) {
     if (step == 0) {
       if (load.can_leave && !Resolve(load.outside, extent, &base)) r.none = true;
     } else if (load.can_leave) {
+      if (step == 1) {
+        r.low = std::max(r.low, -base);
+        r.high = std::min(r.high, extent - base);
+        r.offset += base * view.strides[axis];
+        r.stride += view.strides[axis];
+        continue;
+      }
       const int64_t first =
           step > 0 ? CeilDivide(-base, step) : CeilDivide(extent - 1 - base, step);
       const int64_t last =

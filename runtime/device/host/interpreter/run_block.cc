@@ -74,6 +74,20 @@ void RunArgFold(const Frame& frame, const Item& item) {
   }
 }
 
+template <typename A>
+void RunWeighted(const Frame& frame, const Item& item, WeightedFn fn) {
+  const Weighted& sum = frame.program->sums[item.number];
+  const void* lanes[kMostTerms];
+  A factors[kMostTerms];
+  for (int t = 0; t < sum.count; ++t) {
+    lanes[t] = frame.slots[sum.lanes[t]];
+    const A factor =
+        sum.factor[t] == kNoSlot ? A(1) : *static_cast<const A*>(frame.slots[sum.factor[t]]);
+    factors[t] = sum.negative[t] ? -factor : factor;
+  }
+  fn(frame.slots[item.out], lanes, factors, sum.count, frame.lanes, frame.program->exact);
+}
+
 void RunLaneLoop(Frame& frame, const Item& item) {
   const int64_t lanes_before = frame.lanes;
   for (int64_t first = 0; first < item.extent; first += kBlockLanes) {
@@ -134,6 +148,13 @@ void RunBlock(Frame& frame, int number) {
             ReadLanes(frame, load, item.vector ? frame.lanes : 1, frame.OwnLanes(load.slot), mask));
         break;
       }
+      case ItemKind::kWeighted:
+        if (frame.program->real == Lane::kF64) {
+          RunWeighted<double>(frame, item, frame.table->weighted[1]);
+        } else {
+          RunWeighted<float>(frame, item, frame.table->weighted[0]);
+        }
+        break;
       case ItemKind::kFill:
         RunFill(frame, item);
         break;
