@@ -69,7 +69,7 @@ class Store {
   virtual std::optional<TaskRecord> GetTask(const Hash128& key) = 0;
   virtual std::vector<TaskRecord> Tasks() = 0;  // by key
 
-  // Variants of a task, fastest first, without the quarantined ones.
+  // Variants of a task, best ratio to the baseline first, without the quarantined ones.
   virtual Status PutVariant(const Variant& variant) = 0;
   virtual std::vector<Variant> Variants(const Hash128& key) = 0;
 

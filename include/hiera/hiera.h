@@ -173,7 +173,9 @@ typedef hiera_status (*hiera_baseline_fn)(void* user, void* const* pointers, con
 /* An operator as a formula, for example
  *   "v[i,j] = c0*u[i,j] + c1*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"
  * in the language that docs/formulas.md describes. The order of `tensors` and `scalars` is the
- * order of pointers and values of a run. */
+ * order of pointers and values of a run. Where there are neither, the text declares its own, and
+ * the order is that of its declarations:
+ *   "tensor x: f32[64,512]; tensor y: f32[64,512]; y[i,j] = exp(x[i,j])" */
 typedef struct hiera_formula {
   uint32_t struct_size;
   uint32_t tensor_count;

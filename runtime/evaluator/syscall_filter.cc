@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -180,6 +181,9 @@ Status ForbidAllButRunning(bool allow_memory) {
       {SYS_futex, SYS_sched_yield, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask,
        SYS_getpid, SYS_gettid, SYS_clock_gettime, SYS_getrusage, SYS_restart_syscall, SYS_poll},
       kAllow);
+  // What a thread does first. One that was started a moment ago may not have come so far.
+  filter.On({SYS_set_robust_list, SYS_rseq}, kAllow);
+  filter.OnArguments(SYS_prctl, {{0, ~0u, PR_SET_NAME}}, kAllow);
   const uint32_t socket = kWorkerSocket;
   filter.OnArguments(SYS_read, {{0, ~0u, socket}}, kAllow);
   filter.OnArguments(SYS_sendto, {{0, ~0u, socket}}, kAllow);
@@ -194,6 +198,8 @@ Status ForbidAllButRunning(bool allow_memory) {
   }
   filter.On({SYS_brk}, kAllow);  // the limit answers it; the C library takes no error from here
   if (kSanitized) filter.On({SYS_mmap, SYS_mprotect, SYS_sigaltstack}, kAllow);
+  // Where memory lies is a wish: libraries that state one (OpenBLAS) go on without an answer.
+  filter.On({SYS_mbind, SYS_get_mempolicy, SYS_set_mempolicy}, Answer(ENOSYS));
   // A candidate that asks for memory gets none and carries on as it can; changing the protection of
   // what is mapped is an attack.
   filter.On({SYS_mmap, SYS_munmap, SYS_madvise}, Answer(ENOMEM));

@@ -99,7 +99,9 @@ Result<Channel> ConnectToPlanner(const std::string& store_path, const std::strin
       attempt.reason = greeted.message();
     }
     if (attempt.found == Found::kNobody && now_ns >= next_start_ns) {
-      const Status started = SpawnUnseen(planner_path, {"--store", store_path});
+      const Result<std::string> program = FindProgram(Program::kPlanner, planner_path);
+      if (!program.ok()) return program.status();
+      const Status started = SpawnUnseen(*program, {"--store", store_path});
       if (!started.ok()) return Unavailable("the planner can't be started: " + started.message());
       next_start_ns = now_ns + pause_ns;
       pause_ns *= 2;

@@ -48,8 +48,16 @@ Status SpawnWithChannel(const std::string& program, const std::string& work_path
   std::vector<char*> pointers;
   for (std::string& entry : environment) pointers.push_back(entry.data());
   pointers.push_back(nullptr);
-  const int error = posix_spawn(pid, program.c_str(), &actions, nullptr,
+  // What the planner blocks for itself is not for the evaluator and its compilers.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int error = posix_spawn(pid, program.c_str(), &actions, &attributes,
                                 const_cast<char* const*>(arguments), pointers.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return Unavailable(program + " could not be started: " + std::strerror(error));
   return {};

@@ -22,6 +22,7 @@ constexpr int kRefinementRounds = 3;
 constexpr int kRefinementsPerPolicy = 6;
 constexpr size_t kFinalists = 3;
 constexpr double kMargin = 1.02;      // a win must exceed the noise by this
+constexpr double kBelowBelief = 0.9;  // below this share of the floor the floor is not believed
 constexpr double kAtTheFloor = 1.03;  // closer to the roofline than this: nothing left to gain
 
 std::string Format(const char* format, double a, double b = 0, double c = 0) {
@@ -72,8 +73,12 @@ class Searcher {
     return input_.seconds - static_cast<double>(MonotonicNs() - start_ns_) * 1e-9;
   }
   bool Over() const { return SecondsLeft() <= 0 || hooks_.cancelled() || AtTheFloor(); }
+  // A time far below the floor says that the floor is wrong (rates measured in a busy moment), not
+  // that nothing is left to gain.
   bool AtTheFloor() const {
-    return best_ && evidence_.floor_ns > 0 && best_->time_ns <= kAtTheFloor * evidence_.floor_ns;
+    if (!best_ || evidence_.floor_ns <= 0) return false;
+    const double share = best_->time_ns / evidence_.floor_ns;
+    return share >= kBelowBelief && share <= kAtTheFloor;
   }
 
   Budget BudgetFor(int candidates) const { return {candidates, std::max(0.0, SecondsLeft())}; }

@@ -94,6 +94,14 @@ Result<Task> MakeFormula(const hiera_formula& formula) {
   HIERA_RETURN_IF_ERROR(CheckRange("tensor_count", formula.tensor_count, 0, kMaxTensors));
   HIERA_RETURN_IF_ERROR(CheckRange("scalar_count", formula.scalar_count, 0, kMaxScalars));
   HIERA_RETURN_IF_ERROR(CheckRange("reserved", formula.reserved, 0, 0));
+  if (formula.tensor_count == 0 && formula.scalar_count == 0) {
+    if (formula.contract != nullptr) {
+      return InvalidArgument(
+          "contract must be NULL where the text declares its own tensors; say contract in the "
+          "text");
+    }
+    return ParseTask(formula.text);
+  }
   Task declared;
   for (uint32_t i = 0; i < formula.tensor_count; ++i) {
     Result<TensorSpec> tensor =

@@ -229,6 +229,19 @@ TEST_F(SearchTest, CancellingStopsBetweenCandidates) {
   EXPECT_EQ(evaluation_.judged, 5);
 }
 
+TEST_F(SearchTest, TheFloorEndsTheSearchUnlessItIsNotBelievable) {
+  // 8,000 bytes at 16 GB/s are 500 ns, in a machine with no cache to speak of.
+  input_.machine.copy_gbps = 16;
+  input_.machine.l3_bytes = 0;
+  evaluation_.time_ns = {{"at the floor", 505}, {"b", 800}, {"c", 800}};
+  Run({FictionalPolicy("f", Space::kKernel, {"at the floor", "b", "c"})});
+  EXPECT_EQ(evaluation_.judged, 1);
+  evaluation_.judged = 0;
+  evaluation_.time_ns = {{"far below", 250}, {"b", 200}, {"c", 800}};
+  Run({FictionalPolicy("f", Space::kKernel, {"far below", "b", "c"})});
+  EXPECT_EQ(wins_.back().name, "b");
+}
+
 TEST_F(SearchTest, WhatIsInQuarantineIsNotPublished) {
   evaluation_.time_ns = {{"bad before", 100}};
   hooks_.quarantined = [](const Hash128&) { return true; };

@@ -234,6 +234,18 @@ TEST(MakeFormula, IsTheText) {
             CanonicalOf("tensor x: f32[8]; tensor y: f32[8]; scalar a; y[i] = a*x[i]"));
 }
 
+TEST(MakeFormula, TheTextMayDeclareItsOwn) {
+  const char* text = "tensor x: f32[8]; tensor y: f32[8]; scalar a; y[i] = a*x[i]";
+  hiera_formula formula = HIERA_FORMULA_INIT;
+  formula.text = text;
+  EXPECT_EQ(MadeText(MakeFormula(formula)), CanonicalOf(text));
+  hiera_contract contract = HIERA_CONTRACT_INIT;
+  formula.contract = &contract;
+  EXPECT_EQ(MakeFormula(formula).status().message(),
+            "contract must be NULL where the text declares its own tensors; say contract in the "
+            "text");
+}
+
 TEST(MakeFormula, NamesTheFieldAtFault) {
   struct Fault {
     const char* message;
