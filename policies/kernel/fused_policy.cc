@@ -74,6 +74,23 @@ bool IsMatrixProduct(const RowProgram& program) {
   return false;
 }
 
+// The stride along the row of most reads of the row, where that is none that vectors load: walking
+// columns costs a cache line an element, which plain loops over blocks of columns avoid.
+int64_t StrideOfRows(const RowProgram& program) {
+  int strided = 0, ordered = 0;
+  int64_t stride = 1;
+  for (const RowValue& value : program.values) {
+    if (value.op != Op::kLoad || !value.in_row) continue;
+    if (value.coefficients.back() == 0 || value.coefficients.back() == 1) {
+      ++ordered;
+    } else {
+      ++strided;
+      stride = value.coefficients.back();
+    }
+  }
+  return strided > ordered ? stride : 1;
+}
+
 Candidate MakeCandidate(const RowProgram& program, const Form& form, GeneratedSource source,
                         const MachineFacts& machine) {
   Candidate candidate;
@@ -127,6 +144,10 @@ Result<RowProgram> ProgramFor(const Task& task) {
     if (!refusal.empty()) return Unsupported(refusal);
   }
   if (IsMatrixProduct(*program)) return Unsupported("a matrix product, not rows");
+  const int64_t stride = StrideOfRows(*program);
+  if (stride != 1) {
+    return Unsupported("the elements of a row lie " + std::to_string(stride) + " apart in memory");
+  }
   return program;
 }
 

@@ -104,6 +104,38 @@ static inline void store(double* to, V x, Whole) {
   const auto w = __builtin_convertvector(x, typename Packed<double, kLanes<V>>::type);
   __builtin_memcpy(to, &w, sizeof w);
 }
+// As fn::narrow_half and fn::narrow_bfloat, on vectors; f64 goes lane by lane.
+template <typename U, typename T>
+static inline void put_low_halves(T* to, U bits) {
+  const auto w = __builtin_convertvector(
+      bits, typename Packed<unsigned short, kLanes<U>>::type);
+  __builtin_memcpy((void*)to, &w, sizeof w);
+}
+template <typename V>
+static inline void store(fn::half* to, V x, Whole) {
+  if constexpr (kSingle<V>) {
+    using U = typename Packed<unsigned, kLanes<V>>::type;
+    const U sign = (U)x >> 16 & 0x8000u, magnitude = (U)x & 0x7fffffffu;
+    const U normal = (magnitude - 0x37fff001u + (magnitude >> 13 & 1u)) >> 13;
+    const U tiny = (U)((V)magnitude + 0.5f) - 0x3f000000u;
+    const U finite = magnitude < 0x38800000u ? tiny : normal;
+    const U large = magnitude > 0x7f800000u ? U{} + 0x7e00u : U{} + 0x7c00u;
+    put_low_halves(to, sign | (magnitude < 0x47800000u ? finite : large));
+  } else {
+    for (int i = 0; i < kLanes<V>; ++i) to[i] = fn::narrow_half(fn::round_to_odd((double)x[i]));
+  }
+}
+template <typename V>
+static inline void store(fn::bfloat* to, V x, Whole) {
+  if constexpr (kSingle<V>) {
+    using U = typename Packed<unsigned, kLanes<V>>::type;
+    const U bits = (U)x;
+    const U rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    put_low_halves(to, x == x ? rounded : (bits >> 16 | 0x40u));
+  } else {
+    for (int i = 0; i < kLanes<V>; ++i) to[i] = fn::narrow_bfloat(fn::round_to_odd((double)x[i]));
+  }
+}
 template <typename T, typename V, typename L>
 static inline void store(T* to, long stride, V x, L lanes) {
   for (long i = 0; i < count_of<V>(lanes); ++i) put(to + i * stride, x[i]);

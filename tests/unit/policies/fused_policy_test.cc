@@ -34,6 +34,8 @@ TEST(FusedPolicy, RefusesWhatIsNotMadeOfRows) {
   EXPECT_EQ(Refusal("tensor A: f32[4,5]; tensor B: f32[5,6]; tensor C: f32[4,6]\n"
                     "C[i,j] = sum(k: A[i,k] * B[k,j])"),
             "a matrix product, not rows");
+  EXPECT_EQ(Refusal("tensor x: f32[9,40]; tensor y: f32[40]\ny[j] = sum(i: x[i,j])"),
+            "the elements of a row lie 40 apart in memory");
   EXPECT_EQ(Refusal("tensor x: f32[4,4]; tensor y: f32[4,4]\ny[i,j] = x[i,j] + x[j,i]"),
             "reads a tensor and its transpose");
   EXPECT_EQ(Refusal("tensor x: f32[4,9]; tensor y: f32[4]; contract arithmetic=exact\n"
@@ -86,10 +88,10 @@ TEST(FusedPolicy, NeverProposesWhatWasTried) {
 }
 
 TEST(RowProgram, FusesTheStatementsOfSoftmaxIntoThreePasses) {
-  const auto program = MakeRowProgram(
-      Parsed("tensor x: f32[6,45]; tensor y: f32[6,45]\n"
-             "m[i] = max(j: x[i,j]); e[i,j] = exp(x[i,j] - m[i])\n"
-             "y[i,j] = e[i,j] / sum(k: e[i,k])"));
+  const auto program =
+      MakeRowProgram(Parsed("tensor x: f32[6,45]; tensor y: f32[6,45]\n"
+                            "m[i] = max(j: x[i,j]); e[i,j] = exp(x[i,j] - m[i])\n"
+                            "y[i,j] = e[i,j] / sum(k: e[i,k])"));
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(program->passes, 3);
   EXPECT_EQ(program->values.size(), 6u);  // x, max, x - max, exp, sum, quotient

@@ -138,6 +138,19 @@ TEST(VectorRow, HalvesWidenLikeScalars) {
   }
 }
 
+TEST(VectorRow, HalvesNarrowLikeScalars) {
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 9973) {
+    const float x = fn::float_of(static_cast<unsigned>(bits));
+    fn::half halves[4];
+    fn::bfloat bfloats[4];
+    vm::store(halves, vm::all<F32>(0) + x, vm::Whole());
+    vm::store(bfloats, vm::all<F32>(0) + x, vm::Whole());
+    const float same = 0.0f + x;  // -0 has become 0
+    EXPECT_EQ(halves[2].bits, fn::narrow_half(same).bits) << bits;
+    EXPECT_EQ(bfloats[1].bits, fn::narrow_bfloat(same).bits) << bits;
+  }
+}
+
 TEST(ScalarFunctions, HalvesRoundToNearestEven) {
   const auto half = [](double x) { return fn::narrow_half(fn::round_to_odd(x)).bits; };
   EXPECT_EQ(half(1.0), 0x3c00);
