@@ -50,8 +50,9 @@ Result<Channel> ConnectTo(const std::string& socket_path);
 
 // Connects to the planner of a store; starts one where there is none (spawn.h), as
 //   hiera-planner --store STORE_PATH
-// (planner_path as FindProgram takes it) and waits for it up to timeout_ms. Says Hello and takes Welcome. A planner that ends before its
-// Welcome (it was about to exit) is replaced by another. Errors: kUnavailable with the reason.
+// with planner_path as FindProgram takes it, and waits for it up to timeout_ms. Says Hello and
+// takes Welcome. A planner that ends before its Welcome (it was about to exit) is replaced by
+// another. Errors: kUnavailable with the reason.
 Result<Channel> ConnectToPlanner(const std::string& store_path, const std::string& planner_path,
                                  const Hello& hello, int timeout_ms);
 
