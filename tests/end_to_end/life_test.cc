@@ -97,7 +97,8 @@ TEST_F(Life, EightProcessesPlanATaskOnceWithOnePlanner) {
     EXPECT_GE(std::atoi(outcome["generation"].c_str()), 1);
     key = outcome["key"];
   }
-  const std::string journal = session_.Hiera({"explain", key}).output;
+  const std::string explained = session_.Hiera({"explain", key}).output;
+  const std::string journal = explained.substr(explained.find("\njournal\n"));
   EXPECT_EQ(Count(journal, "  plan "), 1) << journal;
   EXPECT_EQ(Count(journal, "  settled "), 1) << journal;
 }
