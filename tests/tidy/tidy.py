@@ -37,13 +37,15 @@ ALLOWED = {
 
 
 def tracked():
-    listing = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"],
-                             capture_output=True, text=True)
-    if listing.returncode == 0:
-        names = listing.stdout.splitlines()
-    else:  # an exported tree
+    try:
+        listing = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"],
+                                 capture_output=True, text=True)
+        names = listing.stdout.splitlines() if listing.returncode == 0 else None
+    except FileNotFoundError:
+        names = None
+    if names is None:  # an exported tree, or no git here
         names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file()]
-        names = [n for n in names if not n.startswith(("build", "dist/", "."))]
+        names = [n for n in names if not n.startswith(("build", "dist/", "out/", "."))]
     return [n for n in sorted(names) if (ROOT / n).is_file()]
 
 
