@@ -30,7 +30,8 @@ echo "--- heat, warm store"
 heat warm
 echo "--- DeepBench GEMM shapes of at most ${DEMO_MAX_GFLOP:-0.1} GFLOP, f32"
 "$hiera" tune --column-major --max-gflop "${DEMO_MAX_GFLOP:-0.1}" --seconds "${DEMO_SECONDS:-6}" \
-  "$root/samples/shapes/deepbench_gemm.csv" | tee "$demo/tune.txt" | grep -v 'left out'
+  "$root/samples/shapes/deepbench_gemm.csv" | tee "$demo/tune.txt" |
+  grep --line-buffered -v 'left out'
 
 rate='[0-9.]+'
 cold=$(sed -nE "s/^heat: (baseline $rate steps.s, swapped $rate steps.s \($rate x\)).*/\1/p" \

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -96,10 +97,21 @@ class Searcher {
       }
     }
     // Custom code first: where a policy of that space accepts the task at all it is the likeliest
-    // win.
+    // win. Plain loops come last of all where a library already answers.
     std::stable_sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) {
       return a.front().space > b.front().space;
     });
+    if (IsLibraryBaseline()) {
+      const auto loops = std::stable_partition(lists.begin(), lists.end(), [](const auto& list) {
+        return list.front().space != Space::kFramework;
+      });
+      std::vector<std::vector<Candidate>> last(std::make_move_iterator(loops),
+                                               std::make_move_iterator(lists.end()));
+      lists.erase(loops, lists.end());
+      std::vector<Candidate> all = Interleave(std::move(lists));
+      for (Candidate& candidate : Interleave(std::move(last))) all.push_back(std::move(candidate));
+      return all;
+    }
     return Interleave(std::move(lists));
   }
 
@@ -111,18 +123,21 @@ class Searcher {
         if (rank >= list.size()) continue;
         any = true;
         if (!names_.insert(FullName(list[rank])).second) continue;
+        if (list[rank].plan.text == input_.baseline_name) continue;  // the baseline itself
         result.push_back(std::move(list[rank]));
       }
       if (!any) return result;
     }
   }
 
+  bool IsLibraryBaseline() const { return input_.baseline_name.rfind("library ", 0) == 0; }
+
   Incumbent BaselineIncumbent() const {
     Incumbent incumbent;
     incumbent.name = input_.baseline_name;
     if (input_.caller_baseline) {
       incumbent.kind = Incumbent::Kind::kNone;
-    } else if (input_.baseline_name.rfind("library ", 0) == 0) {
+    } else if (IsLibraryBaseline()) {
       incumbent.kind = Incumbent::Kind::kVariant;
       incumbent.plan.text = input_.baseline_name;
     } else {

@@ -101,57 +101,61 @@ Status Await(hiera_op* op, ProgressBar& bar, size_t done, const std::string& lab
   }
 }
 
-Status TuneOne(hiera_engine* engine, const ShapeEntry& entry, const TuneOptions& options,
-               ProgressBar& bar, size_t done, std::map<std::string, Tally>& tallies) {
+Status TuneOne(hiera_engine* engine, const ShapeEntry& entry, ProgressBar& bar, size_t done,
+               std::map<std::string, Tally>& tallies) {
   hiera_op* op = nullptr;
   if (const hiera_status status = Create(engine, entry, &op); status != HIERA_OK) {
     const Status error = LastError(status);
     return Status(error.code(), fmt::format("line {}: {}", entry.line, error.message()));
   }
+  Status status = Await(op, bar, done, entry.label);
   hiera_op_info info = HIERA_OP_INFO_INIT;
-  Status status;
-  if (hiera_op_get_info(op, &info) == HIERA_OK && options.max_gflop > 0 &&
-      info.flops > options.max_gflop * 1e9) {
+  if (status.ok() && hiera_op_get_info(op, &info) == HIERA_OK) {
     bar.Clear();
-    fmt::print("{:<44} left out: {:.2f} GFLOP a run\n", entry.label, info.flops * 1e-9);
-  } else {
-    status = Await(op, bar, done, entry.label);
-    if (status.ok() && hiera_op_get_info(op, &info) == HIERA_OK) {
-      bar.Clear();
-      fmt::print("{:<44} {}\n", entry.label,
-                 info.generation > 0 ? fmt::format("{:.2f} x", info.speedup)
-                                     : std::string("the baseline stays"));
-      std::fflush(stdout);
-      Tally& tally = tallies[entry.family];
-      ++tally.shapes;
-      tally.faster += info.generation > 0 && info.speedup > 1;
-      tally.log_sum += std::log(info.generation > 0 ? std::max(info.speedup, 1.0) : 1.0);
-    }
+    fmt::print("{:<44} {}\n", entry.label,
+               info.generation > 0 ? fmt::format("{:.2f} x", info.speedup)
+                                   : std::string("the baseline stays"));
+    std::fflush(stdout);
+    Tally& tally = tallies[entry.family];
+    ++tally.shapes;
+    tally.faster += info.generation > 0 && info.speedup > 1;
+    tally.log_sum += std::log(info.generation > 0 ? std::max(info.speedup, 1.0) : 1.0);
   }
   hiera_op_destroy(op);
   return status;
 }
 
-// Makes the planner forget that it has settled these shapes; what it found stays until it is
-// beaten. An engine that plans nothing is enough to learn their keys.
-Status MarkForPlanning(const std::vector<ShapeEntry>& entries, const TuneOptions& options) {
-  const Result<hiera_engine*> engine = MakeEngine(options, HIERA_MODE_OFF);
-  if (!engine.ok()) return engine.status();
-  Status status;
-  for (const ShapeEntry& entry : entries) {
-    hiera_op* op = nullptr;
-    hiera_op_info info = HIERA_OP_INFO_INIT;
-    if (Create(*engine, entry, &op) != HIERA_OK || hiera_op_get_info(op, &info) != HIERA_OK) {
-      continue;  // told, with its line, when its turn comes
-    }
-    hiera_op_destroy(op);
-    const Result<std::string> reply = Ask(options.store, "replan", KeyOf(info), Start::kYes);
-    if (!reply.ok()) {
-      status = reply.status();
-      break;
-    }
+// What an engine that plans nothing knows of a shape: its key and its work.
+hiera_op_info Look(hiera_engine* idle_engine, const ShapeEntry& entry) {
+  hiera_op* op = nullptr;
+  hiera_op_info info = HIERA_OP_INFO_INIT;
+  if (Create(idle_engine, entry, &op) != HIERA_OK || hiera_op_get_info(op, &info) != HIERA_OK) {
+    info = HIERA_OP_INFO_INIT;  // what is wrong is told, with its line, when its turn comes
   }
-  hiera_engine_destroy(*engine);
+  hiera_op_destroy(op);
+  return info;
+}
+
+// Drops the shapes that are not to be planned and, where asked for, makes the planner forget that
+// it has settled the others; what it found for them stays until it is beaten.
+Status Prepare(const TuneOptions& options, std::vector<ShapeEntry>* entries) {
+  const Result<hiera_engine*> idle_engine = MakeEngine(options, HIERA_MODE_OFF);
+  if (!idle_engine.ok()) return idle_engine.status();
+  Status status;
+  std::vector<ShapeEntry> wanted;
+  for (ShapeEntry& entry : *entries) {
+    const hiera_op_info info = Look(*idle_engine, entry);
+    if (options.max_gflop > 0 && info.flops > options.max_gflop * 1e9) {
+      fmt::print("{:<44} left out: {:.2f} GFLOP a run\n", entry.label, info.flops * 1e-9);
+      continue;
+    }
+    if (options.again && status.ok()) {
+      status = Ask(options.store, "replan", KeyOf(info), Start::kYes).status();
+    }
+    wanted.push_back(std::move(entry));
+  }
+  hiera_engine_destroy(*idle_engine);
+  *entries = std::move(wanted);
   return status;
 }
 
@@ -162,11 +166,11 @@ Status Tune(const TuneOptions& options) {
   if (!dtype.ok()) return InvalidArgument("--dtype: " + dtype.status().message());
   const Result<std::string> text = ReadFile(options.file);
   if (!text.ok()) return text.status();
-  const Result<std::vector<ShapeEntry>> entries =
+  Result<std::vector<ShapeEntry>> entries =
       ParseShapes(*text, {static_cast<uint32_t>(*dtype), options.column_major});
   if (!entries.ok()) return InvalidArgument(options.file + ": " + entries.status().message());
 
-  if (options.again) HIERA_RETURN_IF_ERROR(MarkForPlanning(*entries, options));
+  HIERA_RETURN_IF_ERROR(Prepare(options, &*entries));
   const Result<hiera_engine*> engine = MakeEngine(options, HIERA_MODE_ON);
   if (!engine.ok()) return engine.status();
   std::map<std::string, Tally> tallies;
@@ -174,7 +178,7 @@ Status Tune(const TuneOptions& options) {
   {
     ProgressBar bar(entries->size());
     for (size_t i = 0; i < entries->size() && status.ok(); ++i) {
-      status = TuneOne(*engine, (*entries)[i], options, bar, i, tallies);
+      status = TuneOne(*engine, (*entries)[i], bar, i, tallies);
     }
   }
   hiera_engine_destroy(*engine);

@@ -200,6 +200,15 @@ TEST_F(SearchTest, EverySpaceIsSeenEarlyAndRefusalsAreKept) {
   EXPECT_NE(journal_.find("refusal: gemm: not my kind of task"), std::string::npos) << journal_;
 }
 
+TEST_F(SearchTest, WhereALibraryAnswersLoopsComeLast) {
+  input_.baseline_name = "library call";
+  evaluation_.time_ns = {{"k1", 990}, {"k2", 990}, {"k3", 990}, {"k4", 990}, {"l1", 600}};
+  cancel_after_ = 4;
+  Run({FictionalPolicy("loops", Space::kFramework, {"l1"}),
+       FictionalPolicy("gemm", Space::kKernel, {"k1", "k2", "k3", "k4"})});
+  EXPECT_EQ(journal_.find("l1"), std::string::npos) << journal_;
+}
+
 TEST_F(SearchTest, RefinementIsFollowed) {
   evaluation_.time_ns = {{"seed", 800}, {"refined", 300}};
   Run({FictionalPolicy("f", Space::kKernel, {"seed"}, {"refined"})});
