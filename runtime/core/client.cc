@@ -1,12 +1,16 @@
 #include "runtime/core/client.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
@@ -28,15 +32,33 @@ constexpr int64_t kLongestPauseNs = 10'000 * kMs;
 constexpr size_t kMaxReports = 1024;
 constexpr int kMaxLosses = 8;  // of the planner while it plans one task
 
+// Keeps, for ever and unclosed, a channel whose descriptor the application has taken back: closing
+// it would close something of the application.
+void Forsake(Channel channel) {
+  static std::mutex& mutex = *new std::mutex;
+  static std::vector<Channel>& forsaken = *new std::vector<Channel>;
+  const std::lock_guard lock(mutex);
+  forsaken.push_back(std::move(channel));
+}
+
 }  // namespace
 
 Status Client::Start() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&thread_, nullptr, Main, this);
+  auto begin = std::make_unique<Begin>(Begin{this, end_});
+  pthread_attr_t detached;
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &detached, Main, begin.get());
+  pthread_attr_destroy(&detached);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error == 0) return {};
+  if (error == 0) {
+    static_cast<void>(begin.release());  // the thread's now
+    return {};
+  }
   return Unavailable("no thread could be made to talk to the planner (error " +
                      std::to_string(error) + "); raise the limit of threads");
 }
@@ -44,7 +66,11 @@ Status Client::Start() {
 void Client::Stop() {
   stop_.store(true, std::memory_order_release);
   engine_.client_bell_.Notify();
-  pthread_join(thread_, nullptr);
+  for (;;) {
+    const uint32_t seen = end_->bell.Value();
+    if (end_->reached.load(std::memory_order_acquire)) return;
+    end_->bell.AwaitChange(seen, 1000 * kMs);
+  }
 }
 
 void Client::AbandonInChild() noexcept {
@@ -52,9 +78,10 @@ void Client::AbandonInChild() noexcept {
   if (fd >= 0) close(fd);
 }
 
-void* Client::Main(void* self) {
+void* Client::Main(void* argument) {
   pthread_setname_np(pthread_self(), "hiera-client");
-  Client& client = *static_cast<Client*>(self);
+  const std::unique_ptr<Begin> begin(static_cast<Begin*>(argument));
+  Client& client = *begin->client;
   try {
     client.Loop();
   } catch (const std::exception& e) {
@@ -63,6 +90,9 @@ void* Client::Main(void* self) {
     client.engine_.client_runs_.store(false, std::memory_order_release);
     client.engine_.settle_bell_.Notify();
   }
+  // From here on client and engine may be gone.
+  begin->end->reached.store(true, std::memory_order_release);
+  begin->end->bell.Notify();
   return nullptr;
 }
 
@@ -193,9 +223,7 @@ void Client::Disconnect(const Status& reason) {
     if (ChannelIsOurs()) {
       channel_.Close();
     } else {
-      // Closing it would close something of the application.
-      static_cast<void>(new Channel(std::move(channel_)));
-      channel_ = Channel();
+      Forsake(std::exchange(channel_, Channel()));
     }
   }
   pause_ns_ = std::clamp(2 * pause_ns_, kFirstPauseNs, kLongestPauseNs);

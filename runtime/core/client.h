@@ -6,16 +6,17 @@
 #ifndef HIERA_RUNTIME_CORE_CLIENT_H_
 #define HIERA_RUNTIME_CORE_CLIENT_H_
 
-#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <unordered_set>
 
 #include "runtime/base/hash.h"
 #include "runtime/base/status.h"
+#include "runtime/core/event_count.h"
 #include "runtime/core/slot.h"
 #include "runtime/ipc/channel.h"
 #include "runtime/ipc/messages.h"
@@ -36,7 +37,18 @@ class Client {
   void AbandonInChild() noexcept;
 
  private:
-  static void* Main(void* self);
+  // The end of the thread, in memory that both sides hold. The thread is detached, because a
+  // program may end without destroying its engine and must not be said to have leaked a thread.
+  struct End {
+    std::atomic<bool> reached{false};
+    EventCount bell;
+  };
+  struct Begin {
+    Client* client;
+    std::shared_ptr<End> end;
+  };
+
+  static void* Main(void* argument);
   void Loop();
   void TakeNotices();
   void TakeEvents(Slot& slot);
@@ -53,7 +65,7 @@ class Client {
   bool ChannelIsOurs() const;
 
   Engine& engine_;
-  pthread_t thread_{};
+  const std::shared_ptr<End> end_ = std::make_shared<End>();
   std::atomic<bool> stop_{false};
   std::atomic<int> fd_{-1};  // of channel_, for the child of a fork
 

@@ -180,6 +180,7 @@ void Engine::Notice(Slot& slot, bool urgent) noexcept {
 Status Engine::Settle(Slot& slot, uint64_t timeout_ns) {
   if (mode() != Mode::kOn) return Unavailable("the mode forbids planning");
   if (parts_.index_path.empty()) return Unavailable("there is no store to plan into");
+  if (slot.planning() == Planning::kSettled && !slot.suspended()) return {};  // needs no thread
   {
     Notes notes;
     const std::lock_guard lock(mutex_);

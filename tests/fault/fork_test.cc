@@ -18,6 +18,15 @@ using fictional::Scaling;
 using fictional::VariantOf;
 using fictional::World;
 
+// gcc's thread sanitizer keeps the parent's threads in the child's register and ends the child with
+// "dup thread with used id" when a new one gets the address of one of those.
+#if defined(__SANITIZE_THREAD__)
+#define SKIP_WHERE_A_CHILD_CANNOT_HAVE_THREADS() \
+  GTEST_SKIP() << "the thread sanitizer ends a forked child that makes a thread"
+#else
+#define SKIP_WHERE_A_CHILD_CANNOT_HAVE_THREADS() static_cast<void>(0)
+#endif
+
 constexpr uint64_t kTenSeconds = 10'000'000'000;
 
 class ForkTest : public testing::Test {
@@ -69,6 +78,7 @@ TEST_F(ForkTest, TheChildKeepsWhatIsSwappedInAndStartsNoThread) {
     if (engine_->planner_connected()) return 2;
     if (world_.planner.connections != 1) return 3;
     if (!engine_->Settle(op.slot(), kTenSeconds).ok()) return 4;  // it had settled before
+    if (engine_->planner_connected() || world_.planner.attempts != 1) return 5;
     engine_.reset();
     return 0;
   });
@@ -77,6 +87,7 @@ TEST_F(ForkTest, TheChildKeepsWhatIsSwappedInAndStartsNoThread) {
 }
 
 TEST_F(ForkTest, TheChildAsksForWhatItMissesOverItsOwnConnection) {
+  SKIP_WHERE_A_CHILD_CANNOT_HAVE_THREADS();
   world_.marks = {{"fast", 2}, {"of the child", 3}};
   engine_ = *Engine::Create(world_.Parts());
   Operator op = Make(2);
@@ -104,6 +115,7 @@ TEST_F(ForkTest, TheChildAsksForWhatItMissesOverItsOwnConnection) {
 }
 
 TEST_F(ForkTest, ForksWhileOperatorsAreMadeAndRunDoNotHang) {
+  SKIP_WHERE_A_CHILD_CANNOT_HAVE_THREADS();
   engine_ = *Engine::Create(world_.Parts());
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -129,6 +141,7 @@ TEST_F(ForkTest, ForksWhileOperatorsAreMadeAndRunDoNotHang) {
 }
 
 TEST_F(ForkTest, AChildOfAChildWorksToo) {
+  SKIP_WHERE_A_CHILD_CANNOT_HAVE_THREADS();
   engine_ = *Engine::Create(world_.Parts());
   Operator op = Make(2);
   ASSERT_TRUE(world_.planner.Next<PlanRequest>().has_value());

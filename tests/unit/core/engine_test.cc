@@ -104,7 +104,10 @@ TEST_F(EngineTest, AVariantThatFailsOnACallIsReported) {
   const Variant variant = VariantOf(op.slot().key(), "fast");
   ASSERT_TRUE(world_.planner.Send(Announce{variant}));
   ASSERT_TRUE(Eventually([&] { return engine.counters().swaps == 1; }));
-  world_.loaded["fast"]->status = HIERA_DEVICE_ERROR;
+  {
+    const auto lock = engine.Lock();  // under which the client thread loads
+    world_.loaded["fast"]->status = HIERA_DEVICE_ERROR;
+  }
   EXPECT_EQ(Run(op), 1);
   const auto report = world_.planner.Next<VariantReport>();
   ASSERT_TRUE(report.has_value());
