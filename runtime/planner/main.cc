@@ -70,7 +70,7 @@ int Run(const Options& options) {
   if (!evaluator.ok()) {
     Log(LogLevel::kWarning, "nothing can be planned: " + evaluator.status().message());
   }
-  // Builds go beside the artifacts, so that a winner is kept by a hard link.
+  // Builds go into the folder of the store: on its file system, and closed to others.
   const std::string work = catalogue.store().path() + "/work";
   {
     Jobs jobs(catalogue, evaluator.ok() ? *evaluator : std::string("hiera-evaluator"), work);
