@@ -85,9 +85,11 @@ Status CreateOp(hiera_engine* engine, const Descriptor* given, const char* name,
   return {};
 }
 
-// Why a run did not succeed: its arguments, or what ran.
-hiera_status RunFailed(const Operator& op, void* const* pointers, const double* scalars,
-                       hiera_status status) noexcept {
+// Why a run did not succeed: its arguments, or what ran. Kept out of the call path, which would
+// otherwise save registers and reserve memory for it at every call.
+[[gnu::noinline, gnu::cold]] hiera_status RunFailed(const Operator& op, void* const* pointers,
+                                                    const double* scalars,
+                                                    hiera_status status) noexcept {
   static_cast<void>(Guard([&]() -> Status {
     HIERA_RETURN_IF_ERROR(op.Check(pointers, scalars));
     return Internal(op.slot().baseline().name + " answered with status " + std::to_string(status) +

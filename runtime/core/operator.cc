@@ -5,6 +5,11 @@
 #include "runtime/task/reference.h"
 
 namespace hiera {
+namespace {
+
+double PromisedValue(ScalarClass value_class) { return value_class == ScalarClass::kOne ? 1 : 0; }
+
+}  // namespace
 
 Operator::Operator(const Task& task, Slot& slot)
     : slot_(&slot),
@@ -14,8 +19,10 @@ Operator::Operator(const Task& task, Slot& slot)
     operands_.push_back({task.tensors[i].name, task.tensors[i].elements() == 0});
   }
   for (const ScalarSpec& scalar : task.scalars) {
+    if (scalar.value_class != ScalarClass::kAny) {
+      fixed_.push_back({static_cast<uint32_t>(scalars_.size()), PromisedValue(scalar.value_class)});
+    }
     scalars_.push_back({scalar.name, scalar.value_class});
-    if (scalar.value_class != ScalarClass::kAny) ++fixed_count_;
   }
 }
 
@@ -29,9 +36,8 @@ bool Operator::Refused(void* const* pointers, const double* scalars) const noexc
   }
   if (scalar_count_ == 0) return false;
   if (scalars == nullptr) return true;
-  for (uint32_t i = 0; i < scalar_count_; ++i) {
-    if (scalars_[i].value_class == ScalarClass::kZero && scalars[i] != 0) return true;
-    if (scalars_[i].value_class == ScalarClass::kOne && scalars[i] != 1) return true;
+  for (const Fixed& fixed : fixed_) {
+    if (scalars[fixed.scalar] != fixed.value) return true;
   }
   return false;
 }
@@ -53,7 +59,7 @@ Status Operator::Check(void* const* pointers, const double* scalars) const {
   for (uint32_t i = 0; i < scalar_count_; ++i) {
     const ScalarClass value_class = scalars_[i].value_class;
     if (value_class == ScalarClass::kAny) continue;
-    const double promised = value_class == ScalarClass::kOne ? 1 : 0;
+    const double promised = PromisedValue(value_class);
     if (scalars[i] == promised) continue;
     return InvalidArgument("scalars[" + std::to_string(i) + "] (" + scalars_[i].name + ") is " +
                            std::to_string(scalars[i]) + ", but its class promises " +

@@ -36,12 +36,16 @@ class Operator {
   Slot& slot() const { return *slot_; }
 
  private:
-  bool Refused(void* const* pointers, const double* scalars) const noexcept;
+  struct Fixed {
+    uint32_t scalar;
+    double value;
+  };
+  [[gnu::noinline]] bool Refused(void* const* pointers, const double* scalars) const noexcept;
 
   Slot* slot_;
   uint32_t pointer_count_;
   uint32_t scalar_count_;
-  uint32_t fixed_count_ = 0;  // scalars whose class is 0 or 1
+  std::vector<Fixed> fixed_;  // scalars whose class is 0 or 1
 
   struct Operand {
     std::string name;
@@ -67,7 +71,10 @@ inline hiera_status Operator::Run(void* const* pointers, const double* scalars,
     bits |= address;
     null |= address == 0;
   }
-  const bool doubtful = null || fixed_count_ != 0 || (scalars == nullptr && scalar_count_ != 0);
+  bool doubtful = null || (scalars == nullptr && scalar_count_ != 0);
+  if (!doubtful) [[likely]] {
+    for (const Fixed& fixed : fixed_) doubtful |= scalars[fixed.scalar] != fixed.value;
+  }
   if (doubtful && Refused(pointers, scalars)) [[unlikely]]
     return HIERA_INVALID_ARGUMENT;
   const Call call{pointers, scalars, stream};

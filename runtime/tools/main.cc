@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Looks after HIERA's store: what is known, why, and what should be planned ahead."};
   app.require_subcommand(1);
   std::string store;
+  app.fallthrough();  // --store may also follow the verb
   app.add_option("--store", store, "The store's folder (default: HIERA_STORE, else your cache)");
 
   std::string key;

@@ -30,6 +30,8 @@
 #include "runtime/library/blas_library.h"
 #include "runtime/library/cblas_executable.h"
 #include "runtime/task/cblas_call.h"
+#include "tests/bench/gemm_suite.h"
+#include "tests/bench/turns.h"
 #include "tests/unit/policies/compiled_source.h"
 #include "tests/unit/policies/gemm_case.h"
 
@@ -39,84 +41,6 @@
 
 namespace hiera {
 namespace {
-
-struct Row {
-  std::string name;
-  GemmCase product;
-};
-
-// A way to compute a row; runs it so many times.
-struct Contestant {
-  std::string name;
-  std::function<void(long)> run;
-};
-
-double Median(std::vector<double>* samples) {
-  std::nth_element(samples->begin(), samples->begin() + samples->size() / 2, samples->end());
-  return (*samples)[samples->size() / 2];
-}
-
-// Median nanoseconds of one run of each, sampled in turns for about `seconds`.
-std::vector<double> TimeInTurns(const std::vector<Contestant>& contestants, double seconds) {
-  const auto once = [](const Contestant& c, long runs) {
-    const int64_t start = MonotonicNs();
-    c.run(runs);
-    return static_cast<double>(MonotonicNs() - start) / static_cast<double>(runs);
-  };
-  double slowest = 0;
-  for (const Contestant& c : contestants) slowest = std::max(slowest, once(c, 1));
-  for (const Contestant& c : contestants) slowest = std::max(slowest / 4, once(c, 1));
-  const long runs = std::max(1L, static_cast<long>(10e3 / slowest));
-  std::vector<std::vector<double>> samples(contestants.size());
-  const int64_t end = MonotonicNs() + static_cast<int64_t>(seconds * 1e9);
-  while (MonotonicNs() < end || samples[0].size() < 5) {
-    for (size_t i = 0; i < contestants.size(); ++i) {
-      samples[i].push_back(once(contestants[i], runs));
-    }
-  }
-  std::vector<double> medians;
-  for (std::vector<double>& s : samples) medians.push_back(Median(&s));
-  return medians;
-}
-
-// Random operands of a row.
-class Operands {
- public:
-  explicit Operands(const GemmCase& product) {
-    const GemmView& v = product.view;
-    Fill(0, v.m, v.k, v.a_m, v.a_k, v, &GemmView::BatchAxis::stride_a, product.dtype);
-    Fill(1, v.k, v.n, v.b_k, v.b_n, v, &GemmView::BatchAxis::stride_b, product.dtype);
-    Fill(2, v.m, v.n, v.c_m, v.c_n, v, &GemmView::BatchAxis::stride_c, product.dtype);
-  }
-  void* const* pointers() const { return pointers_; }
-
- private:
-  void Fill(int tensor, int64_t rows, int64_t cols, int64_t row, int64_t col, const GemmView& view,
-            int64_t GemmView::BatchAxis::*stride, DType dtype) {
-    int64_t elements = 1 + (rows - 1) * row + (cols - 1) * col;
-    for (const GemmView::BatchAxis& axis : view.batch)
-      elements += (axis.extent - 1) * (axis.*stride);
-    const size_t bytes = static_cast<size_t>(elements * SizeOf(dtype) + 63) / 64 * 64;
-    buffers_[tensor].reset(static_cast<char*>(std::aligned_alloc(64, bytes)));
-    pointers_[tensor] = buffers_[tensor].get();
-    for (int64_t i = 0; i < elements; ++i) {
-      state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-      const double x = static_cast<double>(state_ >> 11) * 0x1p-52 - 1;
-      if (dtype == DType::kF64) {
-        static_cast<double*>(pointers_[tensor])[i] = x;
-      } else {
-        static_cast<float*>(pointers_[tensor])[i] = static_cast<float>(x);
-      }
-    }
-  }
-
-  struct Free {
-    void operator()(char* p) const { std::free(p); }
-  };
-  uint64_t state_ = 1;
-  std::unique_ptr<char, Free> buffers_[3];
-  void* pointers_[3] = {};
-};
 
 int64_t CacheBytes(int name, int64_t otherwise) {
   const long bytes = sysconf(name);
@@ -200,7 +124,7 @@ MachineFacts MeasureMachine(const ThreadPool& pool) {
 // A compiled tuning of a row with the arguments of its call.
 class Kernel {
  public:
-  Kernel(const gemm::Problem& problem, const gemm::Tuning& tuning, const Operands& operands,
+  Kernel(const gemm::Problem& problem, const gemm::Tuning& tuning, const GemmOperands& operands,
          const ThreadPool& pool)
       : name_(tuning.Name()),
         source_(tuning.compiler == Candidate::Compiler::kGcc ? "g++" : "clang++",
@@ -231,7 +155,7 @@ class Kernel {
 using Kernels = std::vector<std::unique_ptr<Kernel>>;
 
 Kernels BuildAll(const gemm::Problem& problem, const std::vector<gemm::Ranked>& tunings,
-                 const Operands& operands, const ThreadPool& pool) {
+                 const GemmOperands& operands, const ThreadPool& pool) {
   Kernels kernels(tunings.size());
   const auto build = [&](size_t first) {
     for (size_t i = first; i < tunings.size(); i += 2) {
@@ -249,7 +173,7 @@ Kernels BuildAll(const gemm::Problem& problem, const std::vector<gemm::Ranked>& 
 
 // The best of the policy's proposals and of one round around it; null where it refuses.
 std::unique_ptr<Kernel> Best(const gemm::Problem& problem, const MachineFacts& machine,
-                             const GemmCase& product, const Operands& operands,
+                             const GemmCase& product, const GemmOperands& operands,
                              const ThreadPool& pool, gemm::Tuning* won) {
   std::vector<gemm::Ranked> tunings = gemm::FirstTunings(problem, machine, 12);
   std::unique_ptr<Kernel> best;
@@ -284,7 +208,7 @@ std::unique_ptr<Kernel> Best(const gemm::Problem& problem, const MachineFacts& m
 #ifdef HIERA_BENCH_LIBXSMM
 // libxsmm's kernel for one matrix, called for each of the batch. Empty where it has none.
 template <typename T, typename Descriptor>
-std::function<void(long)> Libxsmm(const gemm::Problem& p, const Operands& operands,
+std::function<void(long)> Libxsmm(const gemm::Problem& p, const GemmOperands& operands,
                                   Descriptor get) {
   if (p.b_col != 1 || p.a_col != 1 || p.bias >= 0 || p.batch.size() > 1) return nullptr;
   if (p.rows * p.cols * p.depth > 128 * 128 * 128) return nullptr;
@@ -310,7 +234,7 @@ std::function<void(long)> Libxsmm(const gemm::Problem& p, const Operands& operan
 #endif
 
 std::function<void(long)> LibxsmmOf([[maybe_unused]] const gemm::Problem& problem,
-                                    [[maybe_unused]] const Operands& operands) {
+                                    [[maybe_unused]] const GemmOperands& operands) {
 #ifdef HIERA_BENCH_LIBXSMM
   if (problem.dtype == DType::kF64) return Libxsmm<double>(problem, operands, libxsmm_dmmdispatch);
   return Libxsmm<float>(problem, operands, libxsmm_smmdispatch);
@@ -342,11 +266,11 @@ class Bench {
 #endif
   }
 
-  void RunSuite(const std::string& suite, const std::vector<Row>& rows) {
+  void RunSuite(const std::string& suite, const std::vector<GemmRow>& rows) {
     std::printf("\n%-26s %12s %12s %12s %8s %8s %12s  %s\n", suite.c_str(), "OpenBLAS ns",
                 "libxsmm ns", "kernel ns", "/OpenBLAS", "/libxsmm", "floor ns", "kernel");
     Means means;
-    for (const Row& row : rows) RunRow(row, &means);
+    for (const GemmRow& row : rows) RunRow(row, &means);
     std::printf("%-26s", "geometric mean");
     if (means.blas > 0)
       std::printf("  %.2f x OpenBLAS (%d)", std::exp(means.log_blas / means.blas), means.blas);
@@ -356,7 +280,7 @@ class Bench {
   }
 
  private:
-  void RunRow(const Row& row, Means* means) {
+  void RunRow(const GemmRow& row, Means* means) {
     const GemmCase& product = row.product;
     Result<gemm::Problem> problem = gemm::ProblemOf(product.view, product.dtype);
     if (!problem.ok()) {
@@ -364,7 +288,7 @@ class Bench {
       return;
     }
     problem->workspace_limit = int64_t{1} << 30;
-    const Operands operands(product);
+    const GemmOperands operands(product);
     gemm::Tuning won;
     const std::unique_ptr<Kernel> best = Best(*problem, facts_, product, operands, pool_, &won);
     if (!best) return;
@@ -388,8 +312,8 @@ class Bench {
     Print(row, *problem, won, medians[0], ns, means);
   }
 
-  void Print(const Row& row, const gemm::Problem& problem, const gemm::Tuning& won, double kernel,
-             const std::map<std::string, double>& ns, Means* means) const {
+  void Print(const GemmRow& row, const gemm::Problem& problem, const gemm::Tuning& won,
+             double kernel, const std::map<std::string, double>& ns, Means* means) const {
     const auto column = [&](const char* name, double* log_sum, int* count) {
       const auto found = ns.find(name);
       if (found == ns.end()) return std::pair<double, double>{0, 0};
@@ -411,46 +335,6 @@ class Bench {
   const BlasLibrary* blas_ = nullptr;
 };
 
-Row MakeRow(DType dtype, int64_t m, int64_t n, int64_t k, bool ta, bool tb, int64_t batch) {
-  Row row;
-  row.product = GemmCase::Make(dtype, m, n, k, true, ta, tb, 0);
-  row.name = std::string(DTypeName(dtype)) + " " + std::to_string(m) + "x" + std::to_string(n) +
-             "x" + std::to_string(k) + (ta ? " T" : " N") + (tb ? "T" : "N");
-  if (batch > 1) {
-    row.product.view.batch = {{batch, m * k, k * n, m * n, 0}};
-    row.name += " batch " + std::to_string(batch);
-  }
-  return row;
-}
-
-std::vector<Row> Suite(const std::string& name, DType dtype) {
-  std::vector<Row> rows;
-  if (name == "square") {
-    for (int n = 8; n <= 32; ++n) rows.push_back(MakeRow(dtype, n, n, n, false, false, 1));
-  } else if (name == "batched") {
-    for (int n = 2; n <= 7; ++n) rows.push_back(MakeRow(dtype, n, n, n, false, false, 1000));
-    for (int n : {8, 16, 23, 32}) rows.push_back(MakeRow(dtype, n, n, n, false, false, 1000));
-  } else if (name == "small") {
-    // Products of block-sparse and finite-element codes.
-    const int shapes[][3] = {{5, 13, 5},   {13, 5, 7},     {13, 13, 26},  {26, 13, 13},
-                             {26, 26, 26}, {9, 9, 56},     {20, 9, 56},   {35, 9, 35},
-                             {56, 9, 56},  {6, 6, 36},     {10, 100, 10}, {64, 64, 64},
-                             {48, 48, 48}, {128, 128, 128}};
-    for (const auto& s : shapes) rows.push_back(MakeRow(dtype, s[0], s[1], s[2], false, false, 1));
-    for (int n : {8, 16, 24, 32}) {
-      rows.push_back(MakeRow(dtype, n, n, n, true, false, 1));
-      rows.push_back(MakeRow(dtype, n, n, n, false, true, 1));
-    }
-  } else if (name == "skinny" && dtype == DType::kF32) {
-    const int shapes[][5] = {
-        {6144, 4, 2048, 0, 0},   {1760, 16, 1760, 0, 0}, {1760, 16, 1760, 1, 0},
-        {35, 700, 2048, 0, 0},   {35, 700, 2048, 1, 0},  {64, 64, 100000, 0, 0},
-        {512, 16, 100000, 0, 0}, {2560, 32, 2560, 0, 0}, {4096, 1, 4096, 1, 0}};
-    for (const auto& s : shapes) rows.push_back(MakeRow(dtype, s[0], s[1], s[2], s[3], s[4], 1));
-  }
-  return rows;
-}
-
 int Main(int argc, char** argv) {
   std::vector<std::string> suites(argv + 1, argv + argc);
   if (suites.empty()) suites = {"square", "batched", "small", "skinny"};
@@ -458,7 +342,7 @@ int Main(int argc, char** argv) {
   for (const std::string& suite : suites) {
     bool known = false;
     for (DType dtype : {DType::kF32, DType::kF64}) {
-      const std::vector<Row> rows = Suite(suite, dtype);
+      const std::vector<GemmRow> rows = GemmSuite(suite, dtype);
       if (rows.empty()) continue;
       known = true;
       bench.RunSuite(suite, rows);

@@ -30,7 +30,11 @@ class HostObject final : public Executable {
       block = workspace_->Acquire();
       if (block == nullptr) return HIERA_UNAVAILABLE;
     }
-    const hiera_host_call arguments = {call.pointers, call.scalars, block, &face_.abi};
+    // Two loads: the caller has just stored the two fields one by one, and a load of both at once
+    // would have to wait until those stores have left the core's store queue.
+    void* const* pointers = call.pointers;
+    asm("" : "+r"(pointers));
+    const hiera_host_call arguments = {pointers, call.scalars, block, &face_.abi};
     entry_(&arguments);
     if (block != nullptr) workspace_->Release(block);
     return HIERA_OK;
