@@ -110,7 +110,7 @@ std::string BuildIdAt(const void* address) {
   return search.build_id;
 }
 
-Result<const BlasLibrary*> BlasLibrary::OpenAt(const std::string& path) {
+Result<std::unique_ptr<const BlasLibrary>> BlasLibrary::OpenAt(const std::string& path) {
   struct Attempt {
     std::string path;
     int flags;
@@ -165,15 +165,17 @@ Result<const BlasLibrary*> BlasLibrary::OpenAt(const std::string& path) {
       identity = "size " + std::to_string(found == 0 ? file.st_size : 0) + ", " + library->config_;
     }
     library->requirement_ = {"library " + BaseName(library->path_), identity};
-    return static_cast<const BlasLibrary*>(library.release());  // lives as long as the process
+    return std::unique_ptr<const BlasLibrary>(std::move(library));
   }
   return Unavailable("no CBLAS library: " + reasons +
                      "; install libopenblas0 or name a file in HIERA_BLAS");
 }
 
 Result<const BlasLibrary*> BlasLibrary::Open() {
-  static const Result<const BlasLibrary*>& opened = *new Result<const BlasLibrary*>(OpenAt(""));
-  return opened;
+  // Never destroyed: operators may run until the process ends.
+  static const auto& opened = *new Result<std::unique_ptr<const BlasLibrary>>(OpenAt(""));
+  if (!opened.ok()) return opened.status();
+  return opened->get();
 }
 
 }  // namespace hiera

@@ -7,6 +7,7 @@
 #ifndef HIERA_RUNTIME_LIBRARY_BLAS_LIBRARY_H_
 #define HIERA_RUNTIME_LIBRARY_BLAS_LIBRARY_H_
 
+#include <memory>
 #include <string>
 
 #include "runtime/base/status.h"
@@ -34,8 +35,8 @@ class BlasLibrary {
   static Result<const BlasLibrary*> Open();
 
   // Opens without the process-wide memory, for tests. `path` empty: as Open() looks; otherwise that
-  // file and nothing else.
-  static Result<const BlasLibrary*> OpenAt(const std::string& path);
+  // file and nothing else. The library itself stays loaded.
+  static Result<std::unique_ptr<const BlasLibrary>> OpenAt(const std::string& path);
 
   const CblasFunctions& functions() const { return functions_; }
   const std::string& path() const { return path_; }      // of the file that holds the code

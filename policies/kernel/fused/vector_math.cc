@@ -20,6 +20,15 @@ constexpr int kLanes = sizeof(V) / sizeof(Element<V>);
 template <typename V>
 constexpr bool kSingle = sizeof(Element<V>) == 4;
 
+// The bits of V as unsigned integers, whose differences wrap around.
+template <bool single> struct UnsignedElement { typedef unsigned type; };
+template <> struct UnsignedElement<false> { typedef unsigned long type; };
+template <typename V>
+struct BitsOf {
+  typedef typename UnsignedElement<kSingle<V>>::type type __attribute__((vector_size(sizeof(V))));
+};
+template <typename V> using Bits = typename BitsOf<V>::type;
+
 template <typename V>
 static inline V all(Element<V> x) { return V{} + x; }
 
@@ -100,9 +109,10 @@ static inline V log(V x) {
   const T smallest = kSingle<V> ? T(0x1p-126) : T(0x1p-1022);
   const M small = x < smallest;  // zero, subnormal or negative
   const V scaled = small ? x * T(0x1p54) : x;
-  const M root = (M)all<V>(T(0.70710678118654752440));
-  const M k = ((M)scaled - root) >> digits;  // rounds down
-  const V m = (V)((M)scaled - (k << digits));
+  const Bits<V> bits = (Bits<V>)scaled;
+  const Bits<V> root = (Bits<V>)all<V>(T(0.70710678118654752440));
+  const M k = (M)(bits - root) >> digits;  // rounds down
+  const V m = (V)(bits - ((Bits<V>)k << digits));
   const V exponent = [&] {
     if constexpr (kSingle<V>) {
       return __builtin_convertvector(k, V);

@@ -39,7 +39,7 @@ TEST(BlasLibraryTest, AddressOfNoObjectHasNoBuildId) {
 }
 
 TEST(BlasLibraryTest, AFileWithoutCblasIsRefusedByName) {
-  const Result<const BlasLibrary*> library = BlasLibrary::OpenAt("libm.so.6");
+  const auto library = BlasLibrary::OpenAt("libm.so.6");
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.status().code(), Code::kUnavailable);
   EXPECT_NE(library.status().message().find("libm.so.6 has no OpenBLAS functions"),
@@ -48,7 +48,7 @@ TEST(BlasLibraryTest, AFileWithoutCblasIsRefusedByName) {
 }
 
 TEST(BlasLibraryTest, AMissingFileIsRefusedWithTheRemedy) {
-  const Result<const BlasLibrary*> library = BlasLibrary::OpenAt("/nowhere/libblas.so");
+  const auto library = BlasLibrary::OpenAt("/nowhere/libblas.so");
   ASSERT_FALSE(library.ok());
   EXPECT_NE(library.status().message().find("/nowhere/libblas.so does not open"),
             std::string::npos);
@@ -72,7 +72,7 @@ TEST(BlasLibraryTest, TheOneFoundNamesItself) {
 TEST(BlasLibraryTest, ALibraryThatIsLoadedAlreadyComesFirst) {
   const Result<const BlasLibrary*> first = BlasLibrary::Open();
   if (!first.ok()) GTEST_SKIP() << first.status().message();
-  const Result<const BlasLibrary*> second = BlasLibrary::OpenAt("");
+  const auto second = BlasLibrary::OpenAt("");
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_EQ((*second)->functions().sgemm, (*first)->functions().sgemm);
   EXPECT_EQ((*second)->path(), (*first)->path());
