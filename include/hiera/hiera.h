@@ -83,6 +83,8 @@ enum { HIERA_SCALAR_ANY = 0, HIERA_SCALAR_ZERO = 1, HIERA_SCALAR_ONE = 2 };
 enum {
   HIERA_ARITHMETIC_DEFAULT = 0, /* reassociate */
   HIERA_ARITHMETIC_EXACT = 1,   /* the order as written, no contraction */
+  /* sums in any order, fused multiply-add, a division by a constant as a product with its
+   * reciprocal; the error bound holds all the same */
   HIERA_ARITHMETIC_REASSOCIATE = 2,
   HIERA_ARITHMETIC_TF32 = 3 /* f32 products may round their operands to TF32 */
 };

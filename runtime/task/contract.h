@@ -13,9 +13,11 @@ namespace hiera {
 // What may be done to the arithmetic, from strict to loose; each admits those before it. The
 // accumulation type bounds the precision of every sum whatever is admitted here.
 enum class Arithmetic : uint8_t {
-  kExact = HIERA_ARITHMETIC_EXACT,              // the order as written, no contraction: bitwise
-  kReassociate = HIERA_ARITHMETIC_REASSOCIATE,  // sums in any order, fused multiply-add (default)
-  kTf32 = HIERA_ARITHMETIC_TF32,                // f32 products may round operands to TF32
+  kExact = HIERA_ARITHMETIC_EXACT,  // the order as written, no contraction: bitwise
+  // Sums in any order, fused multiply-add, a division by a constant as a product with its
+  // reciprocal (default).
+  kReassociate = HIERA_ARITHMETIC_REASSOCIATE,
+  kTf32 = HIERA_ARITHMETIC_TF32,  // f32 products may round operands to TF32
 };
 
 // What the inputs look like; verification draws from it, and a variant may not assume more.
