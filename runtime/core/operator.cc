@@ -42,6 +42,14 @@ bool Operator::Refused(void* const* pointers, const double* scalars) const noexc
   return false;
 }
 
+hiera_status Operator::RunDoubtful(void* const* pointers, const double* scalars,
+                                   void* stream) noexcept {
+  if (Refused(pointers, scalars)) return HIERA_INVALID_ARGUMENT;
+  uintptr_t bits = 0;
+  for (uint32_t i = 0; i < pointer_count_; ++i) bits |= reinterpret_cast<uintptr_t>(pointers[i]);
+  return RunChecked({pointers, scalars, stream}, bits);
+}
+
 Status Operator::Check(void* const* pointers, const double* scalars) const {
   if (pointers == nullptr) {
     return InvalidArgument("pointers is NULL; pass an array of " + std::to_string(pointer_count_) +

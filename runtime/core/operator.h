@@ -40,7 +40,12 @@ class Operator {
     uint32_t scalar;
     double value;
   };
-  [[gnu::noinline]] bool Refused(void* const* pointers, const double* scalars) const noexcept;
+  // Runs a call unless its arguments are really wrong. Never inlined: it would cost every call.
+  [[gnu::noinline]] hiera_status RunDoubtful(void* const* pointers, const double* scalars,
+                                             void* stream) noexcept;
+  // `bits`: those that are set in any of the pointers.
+  hiera_status RunChecked(const Call& call, uintptr_t bits) noexcept;
+  bool Refused(void* const* pointers, const double* scalars) const noexcept;
 
   Slot* slot_;
   uint32_t pointer_count_;
@@ -75,9 +80,12 @@ inline hiera_status Operator::Run(void* const* pointers, const double* scalars,
   if (!doubtful) [[likely]] {
     for (const Fixed& fixed : fixed_) doubtful |= scalars[fixed.scalar] != fixed.value;
   }
-  if (doubtful && Refused(pointers, scalars)) [[unlikely]]
-    return HIERA_INVALID_ARGUMENT;
-  const Call call{pointers, scalars, stream};
+  if (doubtful) [[unlikely]]
+    return RunDoubtful(pointers, scalars, stream);
+  return RunChecked({pointers, scalars, stream}, bits);
+}
+
+inline hiera_status Operator::RunChecked(const Call& call, uintptr_t bits) noexcept {
   const Active* active = slot_->Current();
   if ((bits & active->misaligned_bits) != 0) [[unlikely]]
     return slot_->RunUnfit(call);

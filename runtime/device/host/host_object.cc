@@ -15,36 +15,50 @@ struct CloseLibrary {
 };
 using Library = std::unique_ptr<void, CloseLibrary>;
 
-class HostObject final : public Executable {
+// The code of a variant, and its call.
+class HostObject : public Executable {
  public:
-  HostObject(Library library, hiera_variant_fn entry, std::unique_ptr<WorkspaceBlocks> workspace,
-             PoolFace face)
-      : library_(std::move(library)),
-        entry_(entry),
-        workspace_(std::move(workspace)),
-        face_(face) {}
+  HostObject(Library library, hiera_variant_fn entry, PoolFace face)
+      : library_(std::move(library)), entry_(entry), face_(face) {}
 
   hiera_status Run(const Call& call) const noexcept override {
-    void* block = nullptr;
-    if (workspace_ != nullptr) {
-      block = workspace_->Acquire();
-      if (block == nullptr) return HIERA_UNAVAILABLE;
-    }
+    Enter(call, nullptr);
+    return HIERA_OK;
+  }
+
+ protected:
+  void Enter(const Call& call, void* workspace) const noexcept {
     // Two loads: the caller has just stored the two fields one by one, and a load of both at once
     // would have to wait until those stores have left the core's store queue.
     void* const* pointers = call.pointers;
     asm("" : "+r"(pointers));
-    const hiera_host_call arguments = {pointers, call.scalars, block, &face_.abi};
+    const hiera_host_call arguments = {pointers, call.scalars, workspace, &face_.abi};
     entry_(&arguments);
-    if (block != nullptr) workspace_->Release(block);
-    return HIERA_OK;
   }
 
  private:
   Library library_;  // holds the code of entry_
   hiera_variant_fn entry_;
-  std::unique_ptr<WorkspaceBlocks> workspace_;  // null: the variant needs none
   PoolFace face_;
+};
+
+// One that needs a workspace.
+class HostObjectWithWorkspace final : public HostObject {
+ public:
+  HostObjectWithWorkspace(Library library, hiera_variant_fn entry, PoolFace face,
+                          std::unique_ptr<WorkspaceBlocks> workspace)
+      : HostObject(std::move(library), entry, face), workspace_(std::move(workspace)) {}
+
+  hiera_status Run(const Call& call) const noexcept override {
+    void* block = workspace_->Acquire();
+    if (block == nullptr) return HIERA_UNAVAILABLE;
+    Enter(call, block);
+    workspace_->Release(block);
+    return HIERA_OK;
+  }
+
+ private:
+  std::unique_ptr<WorkspaceBlocks> workspace_;
 };
 
 std::string LinkerError() {
@@ -72,15 +86,15 @@ Result<std::unique_ptr<Executable>> LoadHostObject(const LaunchPlan& plan, const
   if (entry == nullptr) {
     return DeviceError("artifact " + path + " does not define hiera_variant: " + LinkerError());
   }
-  std::unique_ptr<WorkspaceBlocks> workspace;
-  if (plan.workspace_bytes > 0) {
-    auto blocks = WorkspaceBlocks::Make(plan.workspace_bytes);
-    if (!blocks.ok()) return blocks.status();
-    workspace = *std::move(blocks);
+  const auto function = reinterpret_cast<hiera_variant_fn>(entry);
+  const PoolFace face = pool.FaceOf(plan.threads);
+  if (plan.workspace_bytes == 0) {
+    return std::unique_ptr<Executable>(new HostObject(std::move(library), function, face));
   }
+  auto workspace = WorkspaceBlocks::Make(plan.workspace_bytes);
+  if (!workspace.ok()) return workspace.status();
   return std::unique_ptr<Executable>(
-      new HostObject(std::move(library), reinterpret_cast<hiera_variant_fn>(entry),
-                     std::move(workspace), pool.FaceOf(plan.threads)));
+      new HostObjectWithWorkspace(std::move(library), function, face, *std::move(workspace)));
 }
 
 }  // namespace hiera
