@@ -32,6 +32,7 @@ Environment Read() {
   e.evaluator_path = Text("HIERA_EVALUATOR");
   e.gcc = Text("HIERA_GCC");
   e.clang = Text("HIERA_CLANG");
+  e.nvrtc_path = Text("HIERA_NVRTC");
   e.blas_path = Text("HIERA_BLAS");
   e.threads = Number("HIERA_THREADS");
   e.verbose = Number("HIERA_VERBOSE");

@@ -16,6 +16,7 @@ struct Environment {
   std::string evaluator_path;  // HIERA_EVALUATOR: the hiera-evaluator program
   std::string gcc;             // HIERA_GCC: the g++ that candidates are built with
   std::string clang;           // HIERA_CLANG: the clang++ that candidates are built with
+  std::string nvrtc_path;      // HIERA_NVRTC: the library that compiles CUDA candidates
   std::string blas_path;       // HIERA_BLAS: the CBLAS library of the library space
   int threads = 0;             // HIERA_THREADS: size of the thread pool; 0: every usable core
   int verbose = 0;             // HIERA_VERBOSE: 0 silent, 1 decisions, 2 everything

@@ -1,7 +1,8 @@
 // hiera-evaluator: builds, verifies and measures candidates for the planner that started it.
 //
 //   hiera-evaluator --channel FD --work DIR [--store-artifacts DIR] [--memory BYTES]
-//   hiera-evaluator --worker        (started by the former, see worker.h)
+//   hiera-evaluator --worker               (started by the former, see worker.h)
+//   hiera-evaluator --compile-device ...   (likewise, see device_compiler.h)
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/device/device.h"
+#include "runtime/evaluator/device_compiler.h"
 #include "runtime/evaluator/judge.h"
 #include "runtime/evaluator/session.h"
 #include "runtime/evaluator/worker.h"
@@ -21,6 +23,9 @@
 int main(int argc, char** argv) {
   // The worker parses nothing else: it is started many times a second.
   if (argc == 2 && std::strcmp(argv[1], "--worker") == 0) _exit(hiera::RunWorker());
+  if (argc >= 2 && std::strcmp(argv[1], "--compile-device") == 0) {
+    return hiera::RunDeviceCompiler({argv + 2, argv + argc});
+  }
 
   CLI::App app("Builds, verifies and measures candidates for hiera-planner, which starts it.");
   int channel_fd = -1;
