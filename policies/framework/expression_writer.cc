@@ -1,5 +1,6 @@
 #include "policies/framework/expression_writer.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace hiera {
@@ -11,6 +12,24 @@ bool IsLeaf(Op op) { return op == Op::kConstant || op == Op::kScalar || op == Op
 
 bool IsArg(Reduction reduce) {
   return reduce == Reduction::kArgMax || reduce == Reduction::kArgMin;
+}
+
+// How threads put their parts of a reduction together.
+std::string_view AcrossName(Reduction reduce) {
+  switch (reduce) {
+    case Reduction::kProd:
+      return "prod";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kMin:
+      return "min";
+    case Reduction::kAny:
+      return "any";
+    case Reduction::kAll:
+      return "all";
+    default:
+      return "sum";
+  }
 }
 
 }  // namespace
@@ -300,27 +319,63 @@ void ExpressionWriter::HoistReductions(int root) {
   }
 }
 
+bool ExpressionWriter::OpenReduction(int n) {
+  const Node& node = facts_.node(n);
+  const bool shared = !thread_.empty() && !facts_.MayKeep(n);
+  if (!shared || node.bound.size() == 1) {
+    bool first = shared;
+    for (int index : node.bound) {
+      const std::string& name = names_[index];
+      out_->Open("for (long " + name + " = " + (first ? thread_ : "0") + "; " + name + " < " +
+                 std::to_string(facts_.extent(index)) + "; " +
+                 (first ? name + " += " + threads_ : "++" + name) + ") {");
+      Bind(index);
+      first = false;
+    }
+  } else {
+    int64_t rest = 1;
+    for (int index : node.bound) rest *= facts_.extent(index);
+    const std::string flat = "b" + std::to_string(n);
+    out_->Open("for (long " + flat + " = " + thread_ + "; " + flat + " < " + std::to_string(rest) +
+               "; " + flat + " += " + threads_ + ") {");
+    for (int index : node.bound) {
+      rest /= std::max<int64_t>(facts_.extent(index), 1);
+      out_->Line("const long " + names_[index] + " = " + flat + " / " + std::to_string(rest) +
+                 (index == node.bound[0] ? "" : " % " + std::to_string(facts_.extent(index))) +
+                 ";");
+      Bind(index);
+    }
+  }
+  OpenScope();
+  return shared;
+}
+
+void ExpressionWriter::CloseReduction(int n, bool shared) {
+  const Node& node = facts_.node(n);
+  CloseScope();
+  const size_t loops = shared ? 1 : node.bound.size();
+  for (size_t i = 0; i < loops; ++i) out_->Close();
+  for (int index : node.bound) Bind(index, false);
+}
+
 std::string ExpressionWriter::Reduce(int n) {
   const Node& node = facts_.node(n);
   HoistReductions(node.operands[0]);
   const AccumulatorText text = AccumulatorOf(node.reduce, node.type);
   const std::string acc = "r" + std::to_string(n);
   out_->Line(std::string(ValueTypeText(node.type)) + " " + acc + " = " + text.initial + ";");
-  double terms = 1;
-  for (int index : node.bound) {
-    terms *= static_cast<double>(facts_.extent(index));
-    out_->Open("for (long " + names_[index] + " = 0; " + names_[index] + " < " +
-               std::to_string(facts_.extent(index)) + "; ++" + names_[index] + ") {");
-    Bind(index);
-  }
-  OpenScope();
+  const std::string thread = thread_, threads = threads_;
+  const bool shared = OpenReduction(n);
+  if (shared) set_together("", "");  // what is inside is each thread's own
   const std::string value = Value(node.operands[0]);
   out_->Line(text.Update(acc, Bare(value)));
-  CloseScope();
-  for (int index : node.bound) {
-    out_->Close();
-    Bind(index, false);
+  CloseReduction(n, shared);
+  set_together(thread, threads);
+  if (shared) {
+    out_->Line(acc + " = fn::across_" + std::string(AcrossName(node.reduce)) + "(" + acc + ");");
   }
+  double terms = 1;
+  for (int index : node.bound) terms *= static_cast<double>(facts_.extent(index));
   if (node.reduce == Reduction::kMean) out_->Line(acc + " /= " + Constant(terms, node.type) + ";");
   return acc;
 }
@@ -328,30 +383,31 @@ std::string ExpressionWriter::Reduce(int n) {
 std::string ExpressionWriter::ArgReduce(int n) {
   const Node& node = facts_.node(n);
   const ValueType type = facts_.node(node.operands[0]).type;
-  const int index = node.bound[0];
   HoistReductions(node.operands[0]);
+  const bool most = node.reduce == Reduction::kArgMax;
   const std::string arg = "r" + std::to_string(n), best = "best" + std::to_string(n);
   out_->Line(std::string(ValueTypeText(type)) + " " + best + " = " +
              AccumulatorOf(node.reduce, type).initial + ";");
   out_->Line("long " + arg + " = 0;");
-  out_->Open("for (long " + names_[index] + " = 0; " + names_[index] + " < " +
-             std::to_string(facts_.extent(index)) + "; ++" + names_[index] + ") {");
-  Bind(index);
-  OpenScope();
+  const std::string thread = thread_, threads = threads_;
+  const bool shared = OpenReduction(n);
+  if (shared) set_together("", "");
   std::string value = Value(node.operands[0]);
   const std::string v = "value" + std::to_string(n);
   out_->Line("const " + std::string(ValueTypeText(type)) + " " + v + " = " + value + ";");
-  std::string better = v + (node.reduce == Reduction::kArgMax ? " > " : " < ") + best;
+  std::string better = v + (most ? " > " : " < ") + best;
   if (type == ValueType::kReal) {  // the first NaN wins
     better += " || (" + v + " != " + v + " && " + best + " == " + best + ")";
   }
   out_->Open("if (" + better + ") {");
   out_->Line(best + " = " + v + ";");
-  out_->Line(arg + " = " + names_[index] + ";");
+  out_->Line(arg + " = " + names_[node.bound[0]] + ";");
   out_->Close();
-  CloseScope();
-  Bind(index, false);
-  out_->Close();
+  CloseReduction(n, shared);
+  set_together(thread, threads);
+  if (shared) {
+    out_->Line(arg + " = fn::across_arg" + (most ? "max" : "min") + "(" + best + ", " + arg + ");");
+  }
   return arg;
 }
 

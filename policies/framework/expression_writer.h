@@ -40,6 +40,14 @@ class ExpressionWriter {
   // The flag that a broken keep rule sets, declared by the caller.
   void set_keep(std::string name) { keep_ = std::move(name); }
 
+  // Threads that write one element together: `thread` is this one's number, `count` how many there
+  // are. Reductions are then shared out and put together by fn::across_...; every thread must come
+  // past. Both empty, as at first: each thread is alone.
+  void set_together(std::string thread, std::string count) {
+    thread_ = std::move(thread);
+    threads_ = std::move(count);
+  }
+
   // Values written between the two are forgotten at the end: use around each C++ block.
   void OpenScope(int rebound_index = -1) { scopes_.push_back({{}, rebound_index}); }
   void CloseScope() { scopes_.pop_back(); }
@@ -71,6 +79,10 @@ class ExpressionWriter {
   std::string Select(int n);
   std::string Reduce(int n);
   std::string ArgReduce(int n);
+  // The loops of a reduction's indices, shared out where they are; and their ends. Returns whether
+  // they were shared.
+  bool OpenReduction(int n);
+  void CloseReduction(int n, bool shared);
   std::string DirectScan(int n);
   std::string Constant(double value, ValueType type) const;
   std::string Temporary(int n, const std::string& text);
@@ -80,6 +92,7 @@ class ExpressionWriter {
   SourceText* out_ = nullptr;
   bool edges_checked_ = true;
   std::string keep_;
+  std::string thread_, threads_;
   std::vector<std::string> names_;
   std::vector<bool> bound_;
   std::vector<Scope> scopes_;

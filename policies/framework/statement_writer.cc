@@ -1,7 +1,6 @@
 #include "policies/framework/statement_writer.h"
 
 #include <algorithm>
-#include <set>
 
 namespace hiera {
 namespace {
@@ -31,46 +30,11 @@ StatementWriter::StatementWriter(const FormulaFacts& facts, const ElementAccess&
       statement_(facts.task().formula.statements[statement]),
       number_(statement),
       block_(block),
-      state_(state),
-      expressions_(facts, access) {
-  ChooseOrder();
+      element_(facts, access, statement, state),
+      expressions_(element_.expressions()),
+      order_(element_.order()),
+      scans_(element_.scans()) {
   ChooseParallel();
-}
-
-// Output indices in their order; the axis along which scans are carried comes last.
-void StatementWriter::ChooseOrder() {
-  order_ = statement_.indices;
-  for (int n : facts_.Below(statement_.root)) {
-    const Node& node = facts_.node(n);
-    if (node.op != Op::kScan) continue;
-    has_scan_ = true;
-    const auto is_output = [&](int index) {
-      return std::find(order_.begin(), order_.end(), index) != order_.end();
-    };
-    bool closed = true;  // no index of a surrounding reduction
-    for (size_t i = 0; i < facts_.task().formula.indices.size(); ++i) {
-      const int index = static_cast<int>(i);
-      if (facts_.DependsOn(n, index) && !is_output(index)) closed = false;
-    }
-    if (!closed) continue;
-    if (!scans_.empty()) {
-      const Node& first = facts_.node(scans_[0]);
-      if (node.target != first.target || node.scan.reverse != first.scan.reverse) continue;
-    }
-    scans_.push_back(n);
-  }
-  if (scans_.empty()) return;
-  const int target = facts_.node(scans_[0]).target;
-  order_.erase(std::find(order_.begin(), order_.end(), target));
-  order_.push_back(target);
-}
-
-int StatementWriter::LevelOf(int node) const {
-  int level = 0;
-  for (size_t position = 0; position < order_.size(); ++position) {
-    if (facts_.DependsOn(node, order_[position])) level = static_cast<int>(position) + 1;
-  }
-  return level;
 }
 
 void StatementWriter::ChooseParallel() {
@@ -80,7 +44,7 @@ void StatementWriter::ChooseParallel() {
   // A reduction that fewer loops than are collapsed decide would be repeated in every piece.
   for (int n : facts_.Below(statement_.root)) {
     if (facts_.node(n).op != Op::kReduce || facts_.MayKeep(n)) continue;
-    const int level = LevelOf(n);
+    const int level = element_.LevelOf(n);
     if (level >= 1) most = std::min(most, level);
   }
   do {
@@ -94,33 +58,11 @@ double StatementWriter::work() const {
   return elements * (1 + facts_.WorkOf(statement_.root));
 }
 
-bool StatementWriter::MayKeep(bool edges_checked) const {
-  for (int n : facts_.Below(statement_.root)) {
-    const Node& node = facts_.node(n);
-    if (node.op != Op::kLoad || facts_.task().tensors[node.target].outside != Outside::kKeep) {
-      continue;
-    }
-    for (size_t axis = 0; axis < node.subscripts.size(); ++axis) {
-      const AxisCheck check = facts_.CheckOf(node, static_cast<int>(axis));
-      if (check == AxisCheck::kEvery || (check == AxisCheck::kEdge && edges_checked)) return true;
-    }
-  }
-  return false;
-}
-
 // The function's parameters, or the arguments that a region passes from its context.
 std::vector<std::string> StatementWriter::Parameters(bool declare) const {
-  std::set<int> tensors, scalars;
-  for (int n : facts_.Below(statement_.root)) {
-    const Node& node = facts_.node(n);
-    if (node.op == Op::kLoad) tensors.insert(node.target);
-    if (node.op == Op::kScalar) scalars.insert(node.target);
-  }
-  const bool stateful = state_ >= 0 && MayKeep(true);
-  if (stateful) tensors.insert(state_);
-  tensors.insert(statement_.output);
+  const ElementWriter::Uses uses = element_.FindUses();
   std::vector<std::string> list;
-  for (int tensor : tensors) {
+  for (int tensor : uses.tensors) {
     const std::string name = TensorName(tensor);
     const std::string constant = tensor == statement_.output ? "" : "const ";
     list.push_back(declare ? constant + std::string(access_.StorageType(tensor)) + "* __restrict " +
@@ -131,8 +73,8 @@ std::vector<std::string> StatementWriter::Parameters(bool declare) const {
       list.push_back((declare ? "long " : "c.") + access_.Stride(tensor, axis));
     }
   }
-  for (int scalar : scalars) list.push_back((declare ? "real " : "c.") + ScalarName(scalar));
-  if (stateful) list.push_back(declare ? "bool last_step" : "c.last_step");
+  for (int scalar : uses.scalars) list.push_back((declare ? "real " : "c.") + ScalarName(scalar));
+  if (uses.last_step) list.push_back(declare ? "bool last_step" : "c.last_step");
   list.push_back(declare ? "long begin" : "begin");
   list.push_back(declare ? "long end" : "end");
   return list;
@@ -140,7 +82,7 @@ std::vector<std::string> StatementWriter::Parameters(bool declare) const {
 
 void StatementWriter::Write(SourceText* out) {
   out_ = out;
-  expressions_.set_out(out);
+  element_.set_out(out);
   const std::string name = "statement_" + std::to_string(number_);
   out_->OpenList("static void " + name + "(", Parameters(true), ") {");
   expressions_.OpenScope();
@@ -190,7 +132,7 @@ void StatementWriter::WriteLoops() {
     expressions_.HoistReductions(statement_.root);
   }
   if (rank == 0) {
-    WriteElement(true);
+    element_.WriteElement(true);
   } else if (parallel_ == rank) {
     WriteRow("begin", "end");
   } else {
@@ -207,32 +149,21 @@ void StatementWriter::WriteRow(const std::string& low, const std::string& high) 
   const std::string name = IndexName(inner);
   if (scans_.empty()) {
     Interior interior = FindInterior();
-    if (has_scan_) interior = {.split = true};  // a scan reads where its own loop is
+    if (element_.has_scan()) interior = {.split = true};  // a scan reads where its own loop is
     if (!interior.split) return WriteInner("long " + name + " = " + low, high);
     if (interior.first < interior.last) return WriteSplitRow(low, high, interior);
     out_->Open("for (long " + name + " = " + low + "; " + name + " < " + high + "; ++" + name +
                ") {");
     expressions_.Bind(inner);
-    WriteElement(true);
+    element_.WriteElement(true);
     expressions_.Bind(inner, false);
     out_->Close();
     return;
   }
-  for (int n : scans_) {
-    const Node& node = facts_.node(n);
-    const std::string initial = node.scan.kind == ScanKind::kSum ? " = 0;" : " = 1;";
-    out_->Line(std::string(ValueTypeText(node.type)) + " c" + std::to_string(n) + initial);
-    if (facts_.MayKeep(n)) out_->Line("bool k" + std::to_string(n) + " = false;");
-  }
-  const int64_t extent = facts_.extent(inner);
-  if (facts_.node(scans_[0]).scan.reverse) {
-    out_->Open("for (long " + name + " = " + std::to_string(extent - 1) + "; " + name +
-               " >= 0; --" + name + ") {");
-  } else {
-    out_->Open("for (long " + name + " = 0; " + name + " < " + high + "; ++" + name + ") {");
-  }
+  element_.DeclareScans();
+  element_.OpenScanLoop(high);
   expressions_.Bind(inner);
-  WriteElement(true);
+  element_.WriteElement(true);
   expressions_.Bind(inner, false);
   out_->Close();
 }
@@ -308,7 +239,7 @@ void StatementWriter::WriteSplitRow(const std::string& low, const std::string& h
   const std::string name = IndexName(inner);
   out_->Open("const auto edge = [=](long " + name + ") __attribute__((noinline)) {");
   expressions_.Bind(inner);
-  WriteElement(true);
+  element_.WriteElement(true);
   expressions_.Bind(inner, false);
   out_->Close("};");
   std::string inside;
@@ -337,7 +268,7 @@ void StatementWriter::WriteInner(const std::string& start, const std::string& en
   const std::string name = IndexName(order_.back());
   out_->Open("for (" + start + "; " + name + " < " + end + "; ++" + name + ") {");
   expressions_.Bind(order_.back());
-  WriteElement(false);
+  element_.WriteElement(false);
   expressions_.Bind(order_.back(), false);
   out_->Close();
 }
@@ -345,7 +276,7 @@ void StatementWriter::WriteInner(const std::string& start, const std::string& en
 // The reductions that a block of elements runs side by side; empty where blocks do not apply.
 std::vector<int> StatementWriter::BlockedReductions() {
   std::vector<int> reductions;
-  if (block_ == 0 || MayKeep(false)) return reductions;
+  if (block_ == 0 || element_.MayKeep(false)) return reductions;
   const auto written = [this](int n) { return expressions_.Hoistable(n); };
   std::vector<int> below = facts_.Below(statement_.root, written);
   expressions_.Bind(order_.back());
@@ -380,7 +311,7 @@ void StatementWriter::WriteBlocks(const std::string& start, const std::string& e
   }
   out_->Open("for (long lane = 0; lane < lanes; ++lane) {");
   out_->Line("const long " + name + " = block + lane;");
-  WriteElement(false);
+  element_.WriteElement(false);
   out_->Close();
   expressions_.Bind(order_.back(), false);
   expressions_.CloseScope();
@@ -425,59 +356,6 @@ void StatementWriter::WriteBlockedReduction(int n, const std::string& lanes) {
     const DType accumulate = facts_.task().contract.accumulate;
     out_->Line(lanes + " " + array + "[lane] /= " + ConstantText(terms, node.type, accumulate) +
                ";");
-  }
-}
-
-void StatementWriter::WriteElement(bool edges_checked) {
-  const bool keep = MayKeep(edges_checked);
-  expressions_.OpenScope();
-  expressions_.set_edges_checked(edges_checked);
-  if (keep) {
-    out_->Line("bool keep = false;");
-    expressions_.set_keep("keep");
-  }
-  WriteCarriedScans();
-  const std::string value = expressions_.Value(statement_.root);
-  const int output = statement_.output;
-  const auto offset = [&](int tensor) {
-    return access_.Offset(tensor, statement_.indices, expressions_.names());
-  };
-  const std::string write = access_.Write(output, offset(output), value);
-  if (!keep) {
-    out_->Line(write);
-  } else if (state_ < 0) {
-    out_->Line("if (!keep) " + write);
-  } else {
-    out_->Open("if (!keep) {");
-    out_->Line(write);
-    out_->Middle("} else if (!last_step) {");
-    out_->Line(TensorName(output) + "[" + offset(output) + "] = " + TensorName(state_) + "[" +
-               offset(state_) + "];");
-    out_->Close();
-  }
-  expressions_.CloseScope();
-  expressions_.set_edges_checked(true);
-}
-
-void StatementWriter::WriteCarriedScans() {
-  for (int n : scans_) {
-    const Node& node = facts_.node(n);
-    const std::string acc = "c" + std::to_string(n), flag = "k" + std::to_string(n);
-    const std::string update = acc + (node.scan.kind == ScanKind::kSum ? " += " : " *= ");
-    const bool keep = facts_.MayKeep(n);
-    if (node.scan.exclusive) {
-      const std::string before = "v" + std::to_string(n);
-      out_->Line("const " + std::string(ValueTypeText(node.type)) + " " + before + " = " + acc +
-                 ";");
-      if (keep) out_->Line("keep |= " + flag + ";");
-    }
-    expressions_.OpenScope();  // what it reads counts for later elements too
-    if (keep) expressions_.set_keep(flag);
-    out_->Line(update + expressions_.Value(node.operands[0]) + ";");
-    if (keep) expressions_.set_keep("keep");
-    expressions_.CloseScope();
-    if (keep && !node.scan.exclusive) out_->Line("keep |= " + flag + ";");
-    expressions_.Define(n, (node.scan.exclusive ? "v" : "c") + std::to_string(n));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/framework/element_access.h"
+#include "policies/framework/element_writer.h"
 #include "policies/framework/expression_writer.h"
 #include "policies/framework/formula_facts.h"
 #include "policies/framework/source_text.h"
@@ -38,9 +39,7 @@ class StatementWriter {
     std::vector<std::string> conditions;  // on the outer indices
   };
 
-  void ChooseOrder();
   void ChooseParallel();
-  int LevelOf(int node) const;  // how many loops of order_ must surround it
   std::vector<std::string> Parameters(bool declare) const;
   void WriteLoops();
   void WriteRow(const std::string& low, const std::string& high);
@@ -52,21 +51,17 @@ class StatementWriter {
   void WriteBlocks(const std::string& start, const std::string& end,
                    const std::vector<int>& reductions);
   void WriteBlockedReduction(int n, const std::string& lanes);
-  void WriteElement(bool edges_checked);
-  void WriteCarriedScans();
-  bool MayKeep(bool edges_checked) const;
 
   const FormulaFacts& facts_;
   const ElementAccess& access_;
   const Statement& statement_;
   const int number_;
   const int64_t block_;
-  const int state_;
-  ExpressionWriter expressions_;
+  ElementWriter element_;
+  ExpressionWriter& expressions_;  // of element_
+  const std::vector<int>& order_;  // of element_
+  const std::vector<int>& scans_;  // of element_
   SourceText* out_ = nullptr;
-  std::vector<int> order_;  // output indices, outermost loop first
-  std::vector<int> scans_;  // scans that the innermost loop carries
-  bool has_scan_ = false;
   int parallel_ = 0;  // leading loops that are shared out
   int64_t count_ = 1;
 };
