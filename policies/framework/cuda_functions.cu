@@ -1,5 +1,5 @@
-// What generated CUDA kernels need beside scalar_functions.cc, which is placed behind the first part
-// of this file and in front of the second. Compiled with every function a device function.
+// What generated CUDA kernels need to use scalar_functions.cc, which is placed behind this file, as
+// device functions. NVRTC compiles every function for the device and has no __builtin_ names.
 #define __builtin_expf expf
 #define __builtin_exp ::exp
 #define __builtin_logf logf
