@@ -7,9 +7,9 @@
 
 namespace hiera::interpreter {
 
-int Compiler::NewSlot(Lane type, bool vector) {
+int Compiler::NewSlot(Lane type, bool vector, int64_t lanes) {
   constexpr int64_t kLine = 64;
-  const int64_t bytes = vector ? kBlockLanes * LaneBytes(type) : 8;
+  const int64_t bytes = vector ? lanes * LaneBytes(type) : 8;
   p_.slots.push_back({p_.scratch_bytes, type, vector});
   p_.scratch_bytes += (bytes + kLine - 1) / kLine * kLine;
   return static_cast<int>(p_.slots.size()) - 1;
@@ -69,10 +69,9 @@ Program Compiler::Run() {
   p_.root_mask_vector = root.mask_vector;
   p_.output_storage = l_.buffers[statement_.output].storage;
   const std::vector<Item>& last = p_.blocks[kLaneBlock];
-  p_.root_is_last =
-      root.vector && root.mask == kNoSlot && !last.empty() &&
-      (last.back().kind == ItemKind::kOp || last.back().kind == ItemKind::kWeighted) &&
-      last.back().out == root.slot;
+  p_.root_is_last = root.vector && root.mask == kNoSlot && !last.empty() &&
+                    (last.back().kind == ItemKind::kOp || last.back().kind == ItemKind::kTaps) &&
+                    last.back().out == root.slot;
   if (plan.lane >= 0) p_.lane_extent = l_.formula.indices[plan.lane].extent;
   for (const int index : outer) {
     const int64_t extent = l_.formula.indices[index].extent;
@@ -290,7 +289,19 @@ void Compiler::AddClips(const Node& n) {
       }
     }
     clip.axis = ReadOf(of_output, p_.lane);
-    p_.clips.push_back(std::move(clip));
+    clip.low += clip.axis.offset;
+    clip.high += clip.axis.offset;
+    clip.axis.offset = 0;
+    const auto alike = std::find_if(p_.clips.begin(), p_.clips.end(), [&](const Clip& other) {
+      return other.extent == clip.extent && other.axis.terms == clip.axis.terms &&
+             other.axis.lane_coefficient == clip.axis.lane_coefficient;
+    });
+    if (alike == p_.clips.end()) {
+      p_.clips.push_back(std::move(clip));
+    } else {
+      alike->low = std::min(alike->low, clip.low);
+      alike->high = std::max(alike->high, clip.high);
+    }
   }
 }
 

@@ -94,6 +94,7 @@ Value Compiler::VisitReduce(int i, int scope, bool guarded, bool vector) {
   const Node n = node(i);
   Value out;
   if (!guarded && vector && VisitPanel(i, scope, &out)) return DivideByCount(n, scope, out);
+  if (vector && VisitTapReduce(i, scope, guarded, &out)) return DivideByCount(n, scope, out);
   const Loops loops = OpenLoops(i, scope, vector);
   if (n.reduce == Reduction::kArgMax || n.reduce == Reduction::kArgMin) {
     return VisitArg(n, loops, guarded);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,7 @@ class Compiler {
   }
   int real() const { return l_.real == Lane::kF64 ? 1 : 0; }
 
-  int NewSlot(Lane type, bool vector);
+  int NewSlot(Lane type, bool vector, int64_t lanes = kBlockLanes);
   int NewScope(std::vector<int> indices, int lane, int parent);
   void Emit(int scope, Item item) { p_.blocks[scopes_[scope].block].push_back(std::move(item)); }
   void EmitFill(int scope, int slot, Lane type, double real, int64_t integer, bool vector,
@@ -65,15 +66,31 @@ class Compiler {
   Value VisitSelect(const Node& n, int scope, bool guarded, bool vector);
   bool VisitMultiplyAdd(const Node& n, int scope, bool guarded, bool vector, Value* out);
 
-  // A term of a sum: sign * factor * lanes, the factor being uniform (-1: 1).
+  // A term of a sum: sign * product of factors, which are uniform, * lanes.
   struct Term {
-    int lanes = -1, factor = -1;  // nodes
+    int lanes = -1;  // node; -1: 1
+    std::vector<int> factors;
     bool negative = false;
   };
   bool VisitSum(int node, int scope, bool guarded, bool vector, Value* out);
-  bool CollectTerms(int node, int scope, bool negative, bool first, std::vector<Term>* terms) const;
+  void CollectTerms(int node, int scope, Term outer, bool first, std::vector<Term>* terms) const;
   bool OnlyPlainKeeps(int node) const;
-  bool IsFactored(int node, int scope, Term* term) const;
+  int FactorOf(int node, int scope) const;
+  // A tap whose row has not been found yet: `read` where it reads a tensor, else a value's slot.
+  struct TapRead {
+    Tap tap;
+    std::optional<Node> read;
+    int slot = kNoSlot;
+  };
+  bool IsTap(int node) const;
+  bool VisitTapReduce(int node, int scope, bool guarded, Value* out);
+  bool SplitProduct(const Node& n, int scope, int* lanes, int* load, std::vector<int>* factors);
+  void PlaceTap(const Node& read, int scope, Tap* tap, TapSum* sum);
+  int FamilyOf(const Node& read, int scope, TapSum* sum);
+  void FinishRows(TapSum* sum);
+  void EmitTaps(int scope, int factor_scope, const std::vector<TapRead>& reads, TapSum sum,
+                Value* out);
+  int PlaceOf(const std::vector<int>& depends, int scope) const;
   AxisRead ReadOf(const Affine& affine, int lane) const;
   // `clipped`: it only runs once the lanes have been cut to those that break no keep rule.
   Load LoadOf(const Node& n, int scope, bool guarded, bool vector, bool clipped, Value* gathered);

@@ -39,6 +39,10 @@ int64_t Numerator(const AxisRead& axis, const int64_t* index, int lane_index);
 // Runs block `number` of the program once.
 void RunBlock(Frame& frame, int number);
 
+// A sum of taps, and its factors.
+void RunTaps(Frame& frame, const Item& item);
+void RunFactors(const Frame& frame, const Item& item);
+
 // Computes the panel's sums for `rows` rows from the current value of its row index on, at the
 // current lanes: row r at sums + r * kBlockLanes lanes. `work`: PanelWorkBytes of scratch.
 void RunPanel(Frame& frame, int64_t rows, void* sums, char* work);

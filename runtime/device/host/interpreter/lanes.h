@@ -55,11 +55,11 @@ using OrderedFn = void (*)(void* total, const void* x, int64_t n, int form);
 using PanelFn = void (*)(void* sums, const void* scale, const void* const* rows, int64_t count,
                          int64_t lanes, bool rounded);
 
-// out[l] = factors[0] * lanes[0][l] + factors[1] * lanes[1][l] + ... in this order, for 2 to
-// kMostTerms terms. `rounded`: each product is rounded.
-using WeightedFn = void (*)(void* out, const void* const* lanes, const void* factors, int count,
-                            int64_t n, bool rounded);
-inline constexpr int kMostTerms = 8;
+// out[l] = sum over t < count of factors[t] * x_t[l], in the order of t, where x_t lies at the
+// address base + places[t] and has n elements, `rounded`: each
+// product is rounded.
+using TapsFn = void (*)(void* out, uintptr_t base, const int64_t* places, const void* factors,
+                        int64_t count, int64_t n, bool rounded);
 
 struct LaneTable {
   static constexpr int kOps = static_cast<int>(Op::kScan) + 1;
@@ -73,7 +73,7 @@ struct LaneTable {
   FoldFn fold[4][kLaneTypes];  // kSum, kProd, kMax, kMin
   OrderedFn ordered[2][2];     // [sum, product][kF32, kF64]
   PanelFn panel[2];            // kF32, kF64
-  WeightedFn weighted[2];      // kF32, kF64
+  TapsFn taps[2];              // kF32, kF64
 };
 
 // The best table for this processor.

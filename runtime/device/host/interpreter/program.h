@@ -55,7 +55,8 @@ enum class ItemKind : uint8_t {
   kFill,      // out = constant
   kLoop,      // block `number` for each value of `index`
   kLaneLoop,  // block `number` for each block of lanes along `index`
-  kWeighted,  // out = sums[number]
+  kFactors,   // out = the factors of sums[number]
+  kTaps,      // out = sums[number]
   kFold,      // out = fold of the lanes of a
   kOrdered,   // out = out combined with the lanes of a in order
   kArg,       // (out, b) = step of an arg-reduction of a along `index`
@@ -82,12 +83,43 @@ struct Item {
   ArgFn arg = nullptr;
 };
 
-// A sum of lanes, each times a uniform value: see lanes.h.
-struct Weighted {
-  int count = 0;
-  int lanes[kMostTerms] = {};
-  int factor[kMostTerms] = {};  // kNoSlot: 1
-  bool negative[kMostTerms] = {};
+// What one tap of a sum multiplies: the lanes of `row` from `shift` on. Its factor is the product
+// of `factors`, uniform values, and of the sum's factor load.
+struct Tap {
+  int row = -1;
+  int64_t shift = 0;  // lanes
+  std::vector<int> factors;
+  bool negative = false;
+};
+
+// Lanes that taps share: a row of a tensor, read once for all shifts along it, or a value.
+struct TapRow {
+  int load = -1;       // from the least shift on
+  int64_t spread = 0;  // lanes that are read beyond those of the block
+  int family = -1;     // of the load
+  int64_t offset = 0;  // from the family's place to the row's, in bytes
+  int slot = kNoSlot;  // where there is no load
+};
+
+// Rows of one buffer that move together. While all their taps are inside, each is read in place.
+struct TapFamily {
+  int load = -1;        // without offsets
+  bool direct = false;  // elements are lanes as they are, one after another
+  bool can_leave = false;
+  std::vector<int64_t> low, high;  // the offsets of the taps along each axis
+};
+
+// A sum of lanes, each times a uniform value, in the order of the taps: see taps.cc.
+struct TapSum {
+  std::vector<Tap> taps;
+  std::vector<TapRow> rows;
+  std::vector<TapFamily> families;
+  std::vector<int64_t> places;         // of each tap from the only family's place, in bytes
+  bool one_family = false;             // and no row is a value
+  int factors = kNoSlot;               // one lane a tap
+  int addresses = kNoSlot;             // room for one integer a tap, a row and a family
+  int factor_load = -1;                // -1: none. The factor of tap t is multiplied with the
+  std::vector<int64_t> factor_offset;  // element that lies factor_offset[t] bytes behind
 };
 
 // A read of a tensor with a keep rule: output elements for which it is outside are not computed.
@@ -112,7 +144,7 @@ struct Program {
   std::vector<std::vector<Item>> blocks;
   std::vector<Load> loads;
   std::vector<AxisRead> indices;
-  std::vector<Weighted> sums;
+  std::vector<TapSum> sums;
   std::vector<Slot> slots;
   int64_t scratch_bytes = 0;
   std::vector<Clip> clips;

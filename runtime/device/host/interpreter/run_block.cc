@@ -74,20 +74,6 @@ void RunArgFold(const Frame& frame, const Item& item) {
   }
 }
 
-template <typename A>
-void RunWeighted(const Frame& frame, const Item& item, WeightedFn fn) {
-  const Weighted& sum = frame.program->sums[item.number];
-  const void* lanes[kMostTerms];
-  A factors[kMostTerms];
-  for (int t = 0; t < sum.count; ++t) {
-    lanes[t] = frame.slots[sum.lanes[t]];
-    const A factor =
-        sum.factor[t] == kNoSlot ? A(1) : *static_cast<const A*>(frame.slots[sum.factor[t]]);
-    factors[t] = sum.negative[t] ? -factor : factor;
-  }
-  fn(frame.slots[item.out], lanes, factors, sum.count, frame.lanes, frame.program->exact);
-}
-
 void RunLaneLoop(Frame& frame, const Item& item) {
   const int64_t lanes_before = frame.lanes;
   for (int64_t first = 0; first < item.extent; first += kBlockLanes) {
@@ -112,6 +98,9 @@ void RunRare(Frame& frame, const Item& item) {
       }
       break;
     }
+    case ItemKind::kFactors:
+      RunFactors(frame, item);
+      break;
     case ItemKind::kFold:
       item.fold(frame.slots[item.out], frame.slots[item.a], item.lanes);
       break;
@@ -148,12 +137,8 @@ void RunBlock(Frame& frame, int number) {
             ReadLanes(frame, load, item.vector ? frame.lanes : 1, frame.OwnLanes(load.slot), mask));
         break;
       }
-      case ItemKind::kWeighted:
-        if (frame.program->real == Lane::kF64) {
-          RunWeighted<double>(frame, item, frame.table->weighted[1]);
-        } else {
-          RunWeighted<float>(frame, item, frame.table->weighted[0]);
-        }
+      case ItemKind::kTaps:
+        RunTaps(frame, item);
         break;
       case ItemKind::kFill:
         RunFill(frame, item);
