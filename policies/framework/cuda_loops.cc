@@ -1,5 +1,6 @@
 #include "policies/framework/cuda_loops.h"
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -20,27 +21,23 @@ int64_t RoundUp(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 class CudaLoopsWriter {
  public:
   CudaLoopsWriter(const Task& task, const CudaLoopsOptions& options, CarriedState carried)
-      : task_(task),
-        options_(options),
-        carried_(std::move(carried)),
-        facts_(task),
-        access_(task, carried_.relaid) {
+      : task_(task), carried_(std::move(carried)), facts_(task), access_(task, carried_.relaid) {
     const int count = static_cast<int>(task.formula.statements.size());
     for (int s = 0; s < count; ++s) {
       const CarriedState::Ring* ring = carried_.RingOf(task.formula.statements[s].output);
       statements_.push_back(std::make_unique<CudaStatementWriter>(
-          facts_, access_, s, options.threads, options.together,
-          ring == nullptr ? -1 : ring->state));
+          facts_, access_, s, options, ring == nullptr ? -1 : ring->state));
     }
   }
 
   Result<CudaSource> Write() {
     int64_t launches = 0;
     for (const auto& statement : statements_) {
-      if (statement->blocks() > kMostBlocks) {
+      const std::array<int64_t, 3> grid = statement->grid();
+      if (grid[0] > kMostBlocks) {
         return Unsupported("a statement has more elements than a grid of threads");
       }
-      launches += statement->blocks() > 0 ? task_.formula.steps : 0;
+      launches += grid[0] > 0 ? task_.formula.steps : 0;
     }
     if (launches > kMaxCudaSteps) {
       return Unsupported(std::to_string(launches) + " launches; a plan has at most " +
@@ -108,11 +105,11 @@ class CudaLoopsWriter {
           last ? Bound(ring.output) : InWorkspace(ring_offsets_[r] + step % ring.buffers * span);
     }
     for (const auto& statement : statements_) {
-      if (statement->blocks() == 0) continue;
+      if (statement->grid()[0] == 0) continue;
       CudaStep launch;
       launch.kernel = statement->KernelName();
-      launch.grid = {statement->blocks(), 1, 1};
-      launch.block = {options_.threads, 1, 1};
+      launch.grid = statement->grid();
+      launch.block = statement->block();
       for (const auto& parameter : statement->parameters()) {
         launch.arguments.push_back(ArgumentOf(parameter, last));
       }
@@ -149,7 +146,6 @@ class CudaLoopsWriter {
   }
 
   const Task& task_;
-  const CudaLoopsOptions options_;
   const CarriedState carried_;
   const FormulaFacts facts_;
   const ElementAccess access_;

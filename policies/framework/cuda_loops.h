@@ -14,6 +14,10 @@ namespace hiera {
 
 struct CudaLoopsOptions {
   int threads = 256;  // of a block: a multiple of 32
+  // Threads of a block along the innermost output index; the others lie along the next one, of
+  // which each thread computes `rows`. 0: elements are numbered through.
+  int tile = 0;
+  int rows = 1;
   // Reductions are shared out over a block's threads. Sums are then in another order, which exact
   // arithmetic does not admit.
   bool together = false;

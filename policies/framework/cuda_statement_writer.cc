@@ -5,20 +5,60 @@
 namespace hiera {
 namespace {
 
+constexpr int64_t kMostInt = 0x7fffffff;
+constexpr int64_t kMostRows = 65535;   // blocks of a grid along y and z
 constexpr int64_t kWorthSharing = 32;  // terms of a reduction that a block's threads share out
 
 }  // namespace
 
 CudaStatementWriter::CudaStatementWriter(const FormulaFacts& facts, const ElementAccess& access,
-                                         int statement, int threads, bool together, int state)
+                                         int statement, const CudaLoopsOptions& options, int state)
     : facts_(facts),
       access_(access),
       number_(statement),
-      threads_(threads),
+      threads_(options.threads),
       element_(facts, access, statement, state),
       order_(element_.order()) {
-  if (together) ChooseOuter();
+  if (options.together) ChooseOuter();
+  ChooseTile(options);
   ChooseParameters();
+  if (FitsInInt()) element_.expressions().set_index_type("int");
+}
+
+// Whether no subscript, offset or number of an element needs more than 32 bits.
+bool CudaStatementWriter::FitsInInt() const {
+  const auto fits = [](int64_t value) { return value >= -kMostInt && value <= kMostInt; };
+  bool fit = fits(Extent(0, order_.size()) + threads_);
+  for (const TensorSpec& tensor : facts_.task().tensors) {
+    fit = fit && fits(tensor.span_bytes()) && fits(tensor.elements());
+  }
+  for (int n : facts_.Below(element_.statement().root)) {
+    const Node& node = facts_.node(n);
+    if (node.op == Op::kIndex) {
+      const Interval range = facts_.RangeOf(node.affine);
+      fit = fit && fits(range.low) && fits(range.high);
+    }
+    if (node.op == Op::kReduce) {
+      int64_t terms = 1;
+      for (int index : node.bound) terms *= std::max<int64_t>(facts_.extent(index), 1);
+      fit = fit && fits(terms);
+    }
+    for (const Subscript& subscript : node.subscripts) {
+      const Interval range = facts_.RangeOf(subscript.affine);
+      // A subscript outside its tensor is multiplied by the stride only where a rule brings it
+      // back.
+      fit = fit && fits(range.low) && fits(range.high);
+    }
+  }
+  return fit;
+}
+
+void CudaStatementWriter::ChooseTile(const CudaLoopsOptions& options) {
+  if (options.tile == 0 || outer_ >= 0 || !element_.scans().empty() || order_.empty()) return;
+  tile_ = options.tile;
+  rows_ = order_.size() > 1 ? options.rows : 1;
+  const std::array<int64_t, 3> blocks = grid();
+  if (blocks[1] > kMostRows || blocks[2] > kMostRows) tile_ = 0;
 }
 
 // The row of a block: as many leading indices as its largest shared reductions need.
@@ -83,12 +123,24 @@ int64_t CudaStatementWriter::Extent(size_t first, size_t last) const {
   return count;
 }
 
-int64_t CudaStatementWriter::blocks() const {
+std::array<int64_t, 3> CudaStatementWriter::block() const {
+  if (tile_ == 0) return {threads_, 1, 1};
+  return {tile_, order_.size() > 1 ? threads_ / tile_ : 1, 1};
+}
+
+std::array<int64_t, 3> CudaStatementWriter::grid() const {
   const size_t rank = order_.size();
-  if (Extent(0, rank) == 0) return 0;
-  if (outer_ >= 0) return Extent(0, static_cast<size_t>(outer_));
-  const int64_t threads = Extent(0, element_.scans().empty() ? rank : rank - 1);
-  return (threads + threads_ - 1) / threads_;
+  if (Extent(0, rank) == 0) return {0, 1, 1};
+  if (outer_ >= 0) return {Extent(0, static_cast<size_t>(outer_)), 1, 1};
+  const auto blocks = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
+  if (tile_ == 0) {
+    const size_t last = element_.scans().empty() ? rank : rank - 1;
+    return {blocks(Extent(0, last), threads_), 1, 1};
+  }
+  const int64_t columns = blocks(facts_.extent(order_.back()), tile_);
+  if (rank == 1) return {columns, 1, 1};
+  return {columns, blocks(facts_.extent(order_[rank - 2]), block()[1] * rows_),
+          Extent(0, rank - 2)};
 }
 
 void CudaStatementWriter::Write(SourceText* out) {
@@ -102,6 +154,8 @@ void CudaStatementWriter::Write(SourceText* out) {
   element_.expressions().OpenScope();
   if (outer_ >= 0) {
     WriteTogether();
+  } else if (tile_ > 0) {
+    WriteTile();
   } else {
     WriteAlone();
   }
@@ -118,7 +172,8 @@ void CudaStatementWriter::WriteIndices(const std::string& flat, size_t first, si
     rest /= std::max<int64_t>(extent, 1);
     std::string text = rest == 1 ? flat : flat + " / " + std::to_string(rest);
     if (i > first) text += " % " + std::to_string(extent);
-    out_->Line("const long " + IndexName(order_[i]) + " = " + text + ";");
+    out_->Line("const " + element_.expressions().index_type() + " " + IndexName(order_[i]) + " = " +
+               text + ";");
     element_.expressions().Bind(order_[i]);
   }
 }
@@ -126,7 +181,9 @@ void CudaStatementWriter::WriteIndices(const std::string& flat, size_t first, si
 void CudaStatementWriter::WriteAlone() {
   const bool scans = !element_.scans().empty();
   const size_t rank = order_.size(), last = scans ? rank - 1 : rank;
-  out_->Line("const long at = blockIdx.x * " + std::to_string(threads_) + "L + threadIdx.x;");
+  const std::string& type = element_.expressions().index_type();
+  out_->Line("const " + type + " at = (" + type + ")blockIdx.x * " + std::to_string(threads_) +
+             " + threadIdx.x;");
   out_->Line("if (at >= " + std::to_string(Extent(0, last)) + ") return;");
   WriteIndices("at", 0, last);
   if (!scans) return element_.WriteElement(true);
@@ -139,11 +196,41 @@ void CudaStatementWriter::WriteAlone() {
   out_->Close();
 }
 
+// A tile of the two innermost indices: no division, and neighbours in one block.
+void CudaStatementWriter::WriteTile() {
+  ExpressionWriter& expressions = element_.expressions();
+  const std::string& type = expressions.index_type();
+  const size_t rank = order_.size();
+  const auto index = [&](size_t i) { return IndexName(order_[i]); };
+  const auto extent = [&](size_t i) { return std::to_string(facts_.extent(order_[i])); };
+  out_->Line("const " + type + " " + index(rank - 1) + " = blockIdx.x * " + std::to_string(tile_) +
+             " + threadIdx.x;");
+  out_->Line("if (" + index(rank - 1) + " >= " + extent(rank - 1) + ") return;");
+  expressions.Bind(order_[rank - 1]);
+  if (rank == 1) return element_.WriteElement(true);
+  if (rank > 2) {
+    out_->Line("const " + type + " slice = blockIdx.z;");
+    WriteIndices("slice", 0, rank - 2);
+  }
+  const std::string height = std::to_string(block()[1]);
+  out_->Line("#pragma unroll");
+  out_->Open("for (int row = 0; row < " + std::to_string(rows_) + "; ++row) {");
+  out_->Line("const " + type + " " + index(rank - 2) + " = (blockIdx.y * " + std::to_string(rows_) +
+             " + row) * " + height + " + threadIdx.y;");
+  out_->Line("if (" + index(rank - 2) + " >= " + extent(rank - 2) + ") return;");
+  expressions.Bind(order_[rank - 2]);
+  expressions.OpenScope();
+  element_.WriteElement(true);
+  expressions.CloseScope();
+  out_->Close();
+}
+
 void CudaStatementWriter::WriteTogether() {
   ExpressionWriter& expressions = element_.expressions();
   const size_t rank = order_.size(), outer = static_cast<size_t>(outer_);
   const std::string threads = std::to_string(threads_);
-  if (outer > 0) out_->Line("const long row = blockIdx.x;");
+  const std::string& type = expressions.index_type();
+  if (outer > 0) out_->Line("const " + type + " row = blockIdx.x;");
   WriteIndices("row", 0, outer);
   expressions.set_together("threadIdx.x", threads);
   expressions.HoistReductions(element_.statement().root);
@@ -152,7 +239,7 @@ void CudaStatementWriter::WriteTogether() {
     return expressions.set_together("", "");
   }
   expressions.set_together("", "");
-  out_->Open("for (long at = threadIdx.x; at < " + std::to_string(Extent(outer, rank)) +
+  out_->Open("for (" + type + " at = threadIdx.x; at < " + std::to_string(Extent(outer, rank)) +
              "; at += " + threads + ") {");
   expressions.OpenScope();
   WriteIndices("at", outer, rank);

@@ -3,9 +3,11 @@
 #ifndef HIERA_POLICIES_FRAMEWORK_CUDA_STATEMENT_WRITER_H_
 #define HIERA_POLICIES_FRAMEWORK_CUDA_STATEMENT_WRITER_H_
 
+#include <array>
 #include <string>
 #include <vector>
 
+#include "policies/framework/cuda_loops.h"
 #include "policies/framework/element_access.h"
 #include "policies/framework/element_writer.h"
 #include "policies/framework/formula_facts.h"
@@ -24,23 +26,27 @@ class CudaStatementWriter {
 
   // `state`: the tensor whose element an unwritten one takes in runs before the last; -1: none.
   CudaStatementWriter(const FormulaFacts& facts, const ElementAccess& access, int statement,
-                      int threads, bool together, int state);
+                      const CudaLoopsOptions& options, int state);
 
   // Writes "extern "C" __global__ void statement_N(...)".
   void Write(SourceText* out);
 
   std::string KernelName() const { return "statement_" + std::to_string(number_); }
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  int64_t blocks() const;  // to launch; 0: nothing to do
+  std::array<int64_t, 3> grid() const;  // blocks to launch; 0 along x: nothing to do
+  std::array<int64_t, 3> block() const;
   // Whether a block's threads work together on anything.
   bool together() const { return outer_ >= 0; }
 
  private:
   void ChooseOuter();
   void ChooseParameters();
+  void ChooseTile(const CudaLoopsOptions& options);
+  bool FitsInInt() const;
   std::string ParameterText(const Parameter& parameter) const;
   void WriteIndices(const std::string& flat, size_t first, size_t last);
   void WriteAlone();
+  void WriteTile();
   void WriteTogether();
   int64_t Extent(size_t first, size_t last) const;  // elements of order_[first, last)
 
@@ -51,7 +57,8 @@ class CudaStatementWriter {
   ElementWriter element_;
   const std::vector<int>& order_;  // of element_
   SourceText* out_ = nullptr;
-  int outer_ = -1;  // leading indices of a block's row; -1: a thread an element
+  int tile_ = 0, rows_ = 1;  // as the options have them; tile_ is 0 where they do not apply
+  int outer_ = -1;           // leading indices of a block's row; -1: a thread an element
   std::vector<Parameter> parameters_;
 };
 

@@ -94,10 +94,12 @@ void ElementWriter::DeclareScans() {
 void ElementWriter::OpenScanLoop(const std::string& high) {
   const std::string name = IndexName(order_.back());
   if (facts_.node(scans_[0]).scan.reverse) {
-    out_->Open("for (long " + name + " = " + std::to_string(facts_.extent(order_.back()) - 1) +
-               "; " + name + " >= 0; --" + name + ") {");
+    out_->Open("for (" + expressions_.index_type() + " " + name + " = " +
+               std::to_string(facts_.extent(order_.back()) - 1) + "; " + name + " >= 0; --" + name +
+               ") {");
   } else {
-    out_->Open("for (long " + name + " = 0; " + name + " < " + high + "; ++" + name + ") {");
+    out_->Open("for (" + expressions_.index_type() + " " + name + " = 0; " + name + " < " + high +
+               "; ++" + name + ") {");
   }
 }
 

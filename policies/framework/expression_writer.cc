@@ -192,6 +192,7 @@ std::string ExpressionWriter::Text(int n) {
       return ScalarName(node.target);
     case Op::kIndex: {
       const std::string text = AffineText(node.affine, names_);
+      if (index_type_ != "long") return "(long)" + Parenthesised(text);  // integers have 64 bits
       return text.find(' ') == std::string::npos && text[0] != '-' ? text : "(" + text + ")";
     }
     case Op::kLoad:
@@ -326,8 +327,8 @@ bool ExpressionWriter::OpenReduction(int n) {
     bool first = shared;
     for (int index : node.bound) {
       const std::string& name = names_[index];
-      out_->Open("for (long " + name + " = " + (first ? thread_ : "0") + "; " + name + " < " +
-                 std::to_string(facts_.extent(index)) + "; " +
+      out_->Open("for (" + index_type_ + " " + name + " = " + (first ? thread_ : "0") + "; " +
+                 name + " < " + std::to_string(facts_.extent(index)) + "; " +
                  (first ? name + " += " + threads_ : "++" + name) + ") {");
       Bind(index);
       first = false;
@@ -336,11 +337,12 @@ bool ExpressionWriter::OpenReduction(int n) {
     int64_t rest = 1;
     for (int index : node.bound) rest *= facts_.extent(index);
     const std::string flat = "b" + std::to_string(n);
-    out_->Open("for (long " + flat + " = " + thread_ + "; " + flat + " < " + std::to_string(rest) +
-               "; " + flat + " += " + threads_ + ") {");
+    out_->Open("for (" + index_type_ + " " + flat + " = " + thread_ + "; " + flat + " < " +
+               std::to_string(rest) + "; " + flat + " += " + threads_ + ") {");
     for (int index : node.bound) {
       rest /= std::max<int64_t>(facts_.extent(index), 1);
-      out_->Line("const long " + names_[index] + " = " + flat + " / " + std::to_string(rest) +
+      out_->Line("const " + index_type_ + " " + names_[index] + " = " + flat + " / " +
+                 std::to_string(rest) +
                  (index == node.bound[0] ? "" : " % " + std::to_string(facts_.extent(index))) +
                  ";");
       Bind(index);
@@ -424,10 +426,12 @@ std::string ExpressionWriter::DirectScan(int n) {
   out_->Line(std::string(ValueTypeText(node.type)) + " " + acc + (sum ? " = 0;" : " = 1;"));
   const std::string bound = node.scan.exclusive ? " " : "= ";
   if (node.scan.reverse) {
-    out_->Open("for (long " + at + " = " + std::to_string(facts_.extent(node.target) - 1) + "; " +
-               at + " >" + bound + here + "; --" + at + ") {");
+    out_->Open("for (" + index_type_ + " " + at + " = " +
+               std::to_string(facts_.extent(node.target) - 1) + "; " + at + " >" + bound + here +
+               "; --" + at + ") {");
   } else {
-    out_->Open("for (long " + at + " = 0; " + at + " <" + bound + here + "; ++" + at + ") {");
+    out_->Open("for (" + index_type_ + " " + at + " = 0; " + at + " <" + bound + here + "; ++" +
+               at + ") {");
   }
   names_[node.target] = at;
   OpenScope(node.target);

@@ -48,6 +48,10 @@ class ExpressionWriter {
     threads_ = std::move(count);
   }
 
+  // The type of loops over indices: "long", as at first, or "int" where every subscript fits.
+  void set_index_type(std::string type) { index_type_ = std::move(type); }
+  const std::string& index_type() const { return index_type_; }
+
   // Values written between the two are forgotten at the end: use around each C++ block.
   void OpenScope(int rebound_index = -1) { scopes_.push_back({{}, rebound_index}); }
   void CloseScope() { scopes_.pop_back(); }
@@ -93,6 +97,7 @@ class ExpressionWriter {
   bool edges_checked_ = true;
   std::string keep_;
   std::string thread_, threads_;
+  std::string index_type_ = "long";
   std::vector<std::string> names_;
   std::vector<bool> bound_;
   std::vector<Scope> scopes_;

@@ -15,21 +15,24 @@ namespace {
 // Kernels must compile for all of them.
 constexpr const char* kArchitectures[] = {"sm_80", "sm_90a", "sm_100"};
 
-// Compiles one formula in both forms, for one architecture each.
+// Compiles one formula in every form, for one architecture each.
 void Check(const DeviceCompiler& compiler, const std::string& name, const std::string& text,
            size_t turn) {
   SCOPED_TRACE(name);
   const auto task = ParseTask(text);
   ASSERT_TRUE(task.ok()) << task.status().message();
-  for (const bool together : {false, true}) {
-    const auto source = WriteCudaLoops(*task, {.threads = 128, .together = together});
+  const CudaLoopsOptions forms[] = {{.threads = 128},
+                                    {.threads = 128, .together = true},
+                                    {.threads = 128, .tile = 32, .rows = 2}};
+  for (const CudaLoopsOptions& form : forms) {
+    const auto source = WriteCudaLoops(*task, form);
     ASSERT_TRUE(source.ok()) << source.status().message();
     const Status fits = CheckCudaPlan(source->plan, *task, source->workspace_bytes);
     EXPECT_TRUE(fits.ok()) << fits.message();
     const auto again = ParseCudaPlan(CudaPlanText(source->plan));
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(*again, source->plan);
-    const char* architecture = kArchitectures[(turn + together) % std::size(kArchitectures)];
+    const char* architecture = kArchitectures[turn++ % std::size(kArchitectures)];
     const auto cubin = compiler.Compile(source->text, architecture, {"--Ofast-compile=max"});
     EXPECT_TRUE(cubin.ok()) << architecture << " " << cubin.status().message() << source->text;
   }
@@ -67,20 +70,53 @@ TEST(CudaLoops, ABlockSharesTheReductionsOfItsRow) {
               {.threads = 64, .together = true}),
       R"(extern "C" __global__ void __launch_bounds__(64) statement_0(const float* __restrict__ t0,
     float* __restrict__ t1) {
-  const long row = blockIdx.x;
-  const long i0 = row;
+  const int row = blockIdx.x;
+  const int i0 = row;
   real r2 = 0;
-  for (long i2 = threadIdx.x; i2 < 64; i2 += 64) {
+  for (int i2 = threadIdx.x; i2 < 64; i2 += 64) {
     r2 += t0[64 * i0 + i2];
   }
   r2 = fn::across_sum(r2);
-  for (long at = threadIdx.x; at < 64; at += 64) {
-    const long i1 = at;
+  for (int at = threadIdx.x; at < 64; at += 64) {
+    const int i1 = at;
     t1[64 * i0 + i1] = t0[64 * i0 + i1] / r2;
   }
 }
 
 )");
+}
+
+TEST(CudaLoops, ATileNumbersItsElementsWithoutDividing) {
+  EXPECT_EQ(
+      Kernels("tensor u: f32[100,200] outside keep; tensor v: f32[100,200]\n"
+              "v[i,j] = u[i-1,j] + u[i,j+1]",
+              {.threads = 128, .tile = 32, .rows = 2}),
+      R"(extern "C" __global__ void __launch_bounds__(128) statement_0(const float* __restrict__ t0,
+    float* __restrict__ t1) {
+  const int i1 = blockIdx.x * 32 + threadIdx.x;
+  if (i1 >= 200) return;
+  #pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const int i0 = (blockIdx.y * 2 + row) * 4 + threadIdx.y;
+    if (i0 >= 100) return;
+    bool keep = false;
+    const bool in0 = fn::inside(i0 - 1, 100);
+    keep |= !in0;
+    const real v0 = in0 ? t0[(i0 - 1) * 200 + i1] : 0.0f;
+    const bool in1 = fn::inside(i1 + 1, 200);
+    keep |= !in1;
+    const real v1 = in1 ? t0[i0 * 200 + (i1 + 1)] : 0.0f;
+    if (!keep) t1[200 * i0 + i1] = v0 + v1;
+  }
+}
+
+)");
+}
+
+TEST(CudaLoops, IndicesAreWideWhereTheyMustBe) {
+  const std::string formula =
+      "tensor x: f32[60000,60000]; tensor y: f32[60000,60000]; y[i,j] = 2 * x[i,j]";
+  EXPECT_NE(Kernels(formula, {}).find("const long at = (long)blockIdx.x * 256"), std::string::npos);
 }
 
 TEST(CudaLoops, StepsBecomeLaunchesThatGoRoundTheWorkspace) {
