@@ -1,12 +1,14 @@
-// The interpreter against plain loops of the same formula, compiled here with -O3 for this machine
-// and cut over the same threads: how much slower an answer is while nothing is compiled. Run in
-// turns, the best of each counts: other work on the machine only ever adds. With one thread the
-// time is that thread's own. Prints one line a formula; the last figure is the ratio.
+// The interpreter against plain loops of the same formula, compiled here with -O3 for this machine,
+// without errno and traps in the compiler's way, and cut over the same threads: how much slower an
+// answer is while nothing is compiled. Run in turns, the best of each counts: other work on the
+// machine only ever adds. With one thread the time is that thread's own. Prints one line a formula;
+// the last figure is the ratio.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -17,25 +19,17 @@
 #include "runtime/device/host/thread_pool.h"
 #include "runtime/device/host/usable_cores.h"
 #include "runtime/task/parse.h"
+#include "runtime/task/reference.h"
+#include "tests/bench/interpreter_row.h"
 
 namespace {
 
 using namespace hiera;
 
-// Rows [begin, end) of the outermost loop, with the call's pointers.
-using Rows = void (*)(void* const* p, long begin, long end);
-
-struct Row {
-  const char* name;
-  const char* text;
-  long outer;
-  Rows loops;
-};
-
 const float* In(void* const* p, int i) { return static_cast<const float*>(p[i]); }
 float* Out(void* const* p, int i) { return static_cast<float*>(p[i]); }
 
-const Row kRows[] = {
+const InterpreterRow kRows[] = {
     {"chain 4096x512", R"(tensor x: f32[4096,512]; tensor b: f32[512]; tensor y: f32[4096,512]
 y[i,j] = relu(2*x[i,j] + b[j])*0.5 - x[i,j])",
      4096,
@@ -287,15 +281,16 @@ y[i,j] = W[n[i],j])",
 double Best(const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); }
 
 struct LoopCall {
-  Rows loops;
+  void (*loops)(void* const* p, long begin, long end);
   void* const* pointers;
 };
 
 // Returns interpreter / loops, or a negative number where the formula does not run.
-double Compare(const Row& row, Device& device, const ThreadPool& pool, double target_ns) {
+double Compare(const InterpreterRow& row, Device& device, const ThreadPool& pool,
+               double target_ns) {
   const auto task = ParseTask(row.text);
   if (!task.ok()) {
-    std::fprintf(stderr, "%s: %s\n", row.name, task.status().message().c_str());
+    std::fprintf(stderr, "%s: %s\n", row.name.c_str(), task.status().message().c_str());
     return -1;
   }
   const int64_t compile_begin = MonotonicNs();
@@ -303,13 +298,15 @@ double Compare(const Row& row, Device& device, const ThreadPool& pool, double ta
   const double compile_us = static_cast<double>(MonotonicNs() - compile_begin) / 1e3;
   if (!op.ok()) return -1;
   std::mt19937 random(1);
-  std::vector<std::vector<float>> buffers;
+  std::vector<std::vector<char>> buffers;
   std::vector<void*> pointers;
   for (const TensorSpec& tensor : task->tensors) {
-    std::vector<float> data(static_cast<size_t>(tensor.span_bytes() / 4));
-    for (float& v : data) v = std::normal_distribution<float>()(random);
-    if (tensor.dtype == DType::kI32) {
-      for (float& v : data) v = __builtin_bit_cast(float, static_cast<int>(random() % 1000));
+    std::vector<char> data(static_cast<size_t>(tensor.span_bytes()));
+    std::normal_distribution<double> normal;
+    for (int64_t i = 0; i < tensor.span_bytes() / SizeOf(tensor.dtype); ++i) {
+      const long double value =
+          tensor.dtype == DType::kI32 ? static_cast<long double>(random() % 1000) : normal(random);
+      StoreRounded(value, tensor.dtype, data.data() + i * SizeOf(tensor.dtype));
     }
     buffers.push_back(std::move(data));
   }
@@ -343,8 +340,8 @@ double Compare(const Row& row, Device& device, const ThreadPool& pool, double ta
     spent += theirs.back() + ours.back();
   }
   const double ratio = Best(ours) / Best(theirs);
-  std::printf("%-28s loops %10.1f us  interpreter %10.1f us  made in %6.0f us  ratio %6.2f\n",
-              row.name, Best(theirs) / 1e3, Best(ours) / 1e3, compile_us, ratio);
+  std::printf("%-30s loops %10.1f us  interpreter %10.1f us  made in %6.0f us  ratio %6.2f\n",
+              row.name.c_str(), Best(theirs) / 1e3, Best(ours) / 1e3, compile_us, ratio);
   return ratio;
 }
 
@@ -358,8 +355,10 @@ int main(int argc, char** argv) {
   const ThreadPool pool(threads);
   double log_sum = 0, worst = 0;
   int count = 0;
-  for (const Row& row : kRows) {
-    if (argc > 3 && std::string(row.name).find(argv[3]) == std::string::npos) continue;
+  std::vector<InterpreterRow> rows(std::begin(kRows), std::end(kRows));
+  for (InterpreterRow& row : StencilRows()) rows.push_back(std::move(row));
+  for (const InterpreterRow& row : rows) {
+    if (argc > 3 && row.name.find(argv[3]) == std::string::npos) continue;
     const double ratio = Compare(row, *device, pool, target_ns);
     if (ratio < 0) return 1;
     log_sum += std::log(ratio);
