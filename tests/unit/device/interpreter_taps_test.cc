@@ -2,11 +2,13 @@
 // rule, stride and form, against the reference.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "runtime/device/host/cpu.h"
+#include "runtime/device/host/interpreter/lanes.h"
 #include "runtime/task/parse.h"
 #include "tests/unit/device/interpreted_case.h"
 
@@ -164,6 +166,57 @@ TEST(InterpreterTapsTest, ExactArithmeticKeepsTheOrder) {
     volatile float ab = a + b, abc = ab - c, right = d - x[-2];
     volatile float sum = abc + right;
     EXPECT_EQ(v[i], sum) << i;
+  }
+}
+
+// The kernels of one level against a sum in order, for `n` lanes and `count` taps. With whole
+// numbers every rounding is exact, so that all levels must agree to the bit.
+template <typename A>
+void CheckKernel(const interpreter::LaneTable& table, int64_t n, int64_t count, bool rounded) {
+  std::vector<A> x(n + count + 1), factors(count), out(n + 2, A(-1));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<A>(static_cast<int>(i * 37 % 101) - 50);
+  std::vector<int64_t> places;
+  for (int64_t t = 0; t < count; ++t) {
+    factors[t] = static_cast<A>(t % 7 - 3);
+    places.push_back((count - t) * static_cast<int64_t>(sizeof(A)));
+  }
+  table.taps[sizeof(A) == 8 ? 1 : 0](out.data() + 1, reinterpret_cast<uintptr_t>(x.data()),
+                                     places.data(), factors.data(), count, n, rounded);
+  for (int64_t l = 0; l < n; ++l) {
+    A sum = 0;
+    for (int64_t t = 0; t < count; ++t) sum += factors[t] * x[l + count - t];
+    ASSERT_EQ(out[l + 1], sum) << "lane " << l << " of " << n << ", " << count << " taps";
+  }
+  EXPECT_EQ(out.front(), A(-1));
+  EXPECT_EQ(out.back(), A(-1));
+}
+
+TEST(InterpreterTapsTest, KernelsOfEveryLevel) {
+  using interpreter::LaneTable;
+  const int level = ReadCpu().level;
+  std::vector<const LaneTable*> tables{&interpreter::kLanesV1};
+  if (level >= 3) tables.push_back(&interpreter::kLanesV3);
+  if (level >= 4) tables.push_back(&interpreter::kLanesV4);
+  for (const LaneTable* table : tables) {
+    for (int64_t n = 1; n <= interpreter::kBlockLanes; ++n) {
+      for (const int64_t count : {1, 2, 9, 81}) {
+        CheckKernel<float>(*table, n, count, n % 2 == 0);
+        CheckKernel<double>(*table, n, count, n % 2 != 0);
+      }
+    }
+  }
+}
+
+// An output may be written over an operand, lane for lane.
+TEST(InterpreterTapsTest, KernelOverItsOperand) {
+  for (int64_t n = 1; n <= interpreter::kBlockLanes; ++n) {
+    std::vector<float> x(n), y(n);
+    for (int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = static_cast<float>(3 * i);
+    const float factors[] = {2, 5};
+    const int64_t places[] = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(x.data())),
+                              static_cast<int64_t>(reinterpret_cast<uintptr_t>(y.data()))};
+    interpreter::Lanes().taps[0](x.data(), 0, places, factors, 2, n, false);
+    for (int64_t i = 0; i < n; ++i) ASSERT_EQ(x[i], static_cast<float>(17 * i)) << i << " of " << n;
   }
 }
 
