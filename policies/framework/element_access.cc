@@ -132,8 +132,7 @@ std::string_view ElementAccess::StorageType(int tensor) const {
   return "";
 }
 
-std::string ElementAccess::Read(int tensor, const std::string& offset) const {
-  const std::string element = TensorName(tensor) + "[" + offset + "]";
+std::string ElementAccess::ReadFrom(int tensor, const std::string& element) const {
   const bool f64 = task_.contract.accumulate == DType::kF64;
   switch (task_.tensors[tensor].dtype) {
     case DType::kF64:
@@ -151,9 +150,8 @@ std::string ElementAccess::Read(int tensor, const std::string& offset) const {
   return "";
 }
 
-std::string ElementAccess::Write(int tensor, const std::string& offset,
-                                 const std::string& value) const {
-  const std::string element = TensorName(tensor) + "[" + offset + "]";
+std::string ElementAccess::WriteTo(int tensor, const std::string& element,
+                                   const std::string& value) const {
   const bool f64 = task_.contract.accumulate == DType::kF64;
   const std::string narrowed = f64 ? "fn::round_to_odd(" + Bare(value) + ")" : Bare(value);
   switch (task_.tensors[tensor].dtype) {

@@ -40,8 +40,15 @@ class ElementAccess {
                      const std::vector<std::string>& names) const;
 
   std::string_view StorageType(int tensor) const;  // "float", "fn::half", ...
-  std::string Read(int tensor, const std::string& offset) const;
-  std::string Write(int tensor, const std::string& offset, const std::string& value) const;
+  std::string Read(int tensor, const std::string& offset) const {
+    return ReadFrom(tensor, TensorName(tensor) + "[" + offset + "]");
+  }
+  std::string Write(int tensor, const std::string& offset, const std::string& value) const {
+    return WriteTo(tensor, TensorName(tensor) + "[" + offset + "]", value);
+  }
+  // The same where `element` names a copy of the element, in the tensor's storage type.
+  std::string ReadFrom(int tensor, const std::string& element) const;
+  std::string WriteTo(int tensor, const std::string& element, const std::string& value) const;
 
  private:
   const Task& task_;

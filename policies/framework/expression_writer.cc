@@ -14,24 +14,6 @@ bool IsArg(Reduction reduce) {
   return reduce == Reduction::kArgMax || reduce == Reduction::kArgMin;
 }
 
-// How threads put their parts of a reduction together.
-std::string_view AcrossName(Reduction reduce) {
-  switch (reduce) {
-    case Reduction::kProd:
-      return "prod";
-    case Reduction::kMax:
-      return "max";
-    case Reduction::kMin:
-      return "min";
-    case Reduction::kAny:
-      return "any";
-    case Reduction::kAll:
-      return "all";
-    default:
-      return "sum";
-  }
-}
-
 }  // namespace
 
 std::string_view FunctionName(Op op) {
@@ -142,6 +124,23 @@ AccumulatorText AccumulatorOf(Reduction reduce, ValueType type) {
       return {"true", "$acc &= $value;"};
   }
   return {};
+}
+
+std::string_view AcrossName(Reduction reduce) {
+  switch (reduce) {
+    case Reduction::kProd:
+      return "prod";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kMin:
+      return "min";
+    case Reduction::kAny:
+      return "any";
+    case Reduction::kAll:
+      return "all";
+    default:
+      return "sum";
+  }
 }
 
 ExpressionWriter::ExpressionWriter(const FormulaFacts& facts, const ElementAccess& access)

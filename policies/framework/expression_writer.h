@@ -27,6 +27,8 @@ struct AccumulatorText {
   std::string Update(const std::string& acc, const std::string& value) const;
 };
 AccumulatorText AccumulatorOf(Reduction reduce, ValueType type);
+// What follows "fn::across_" in the function that puts the parts of several threads together.
+std::string_view AcrossName(Reduction reduce);
 
 class ExpressionWriter {
  public:

@@ -10,8 +10,12 @@ constexpr size_t kLongestInline = 60;  // longer values get a line of their own
 }  // namespace
 
 RowExpression::RowExpression(const Task& task, const RowProgram& program,
-                             const ElementAccess& access)
-    : task_(task), program_(program), access_(access), uses_(program.values.size(), 0) {
+                             const ElementAccess& access, Lanes lanes)
+    : task_(task),
+      program_(program),
+      access_(access),
+      lanes_(lanes),
+      uses_(program.values.size(), 0) {
   for (const RowValue& value : program.values) {
     for (int operand : value.operands) ++uses_[operand];
   }
@@ -63,7 +67,7 @@ std::string RowExpression::Vector(int v) {
 std::string RowExpression::Load(const RowValue& value) {
   const std::string offset = Offset(value.coefficients, value.offset);
   const int64_t stride = value.coefficients[lane_axis()];
-  if (stride == 0) return access_.Read(value.target, offset);
+  if (stride == 0 || lanes_ == Lanes::kThreads) return access_.Read(value.target, offset);
   const std::string from = TensorName(value.target) + (offset == "0" ? "" : " + " + offset);
   if (stride == 1) return "vm::load<vec>(" + from + ", lanes)";
   return "vm::load<vec>(" + from + ", " + std::to_string(stride) + ", lanes)";
@@ -72,6 +76,7 @@ std::string RowExpression::Load(const RowValue& value) {
 std::string RowExpression::IndexValue(const RowValue& value) {
   const std::string first = Offset(value.coefficients, value.offset);
   const int64_t step = value.coefficients[lane_axis()];
+  if (lanes_ == Lanes::kThreads) return "(long)(" + first + ")";
   if (step == 0) return "(" + first + ")";
   return "vm::count_up<mask>(" + first + ", " + std::to_string(step) + ")";
 }

@@ -1,5 +1,6 @@
-// RowExpression: the values of a row program as C++ text, scalars outside the row and vectors along
-// it. Borrows program and access, which must outlive it.
+// RowExpression: the values of a row program as C++ text: scalars outside the row, and along it
+// either vectors or, where each thread is a lane, scalars too. Borrows program and access, which
+// must outlive it.
 #ifndef HIERA_POLICIES_KERNEL_FUSED_ROW_EXPRESSION_H_
 #define HIERA_POLICIES_KERNEL_FUSED_ROW_EXPRESSION_H_
 
@@ -15,7 +16,9 @@ namespace hiera {
 
 class RowExpression {
  public:
-  RowExpression(const Task& task, const RowProgram& program, const ElementAccess& access);
+  enum class Lanes { kVectors, kThreads };
+  RowExpression(const Task& task, const RowProgram& program, const ElementAccess& access,
+                Lanes lanes = Lanes::kVectors);
 
   void set_out(SourceText* out) { out_ = out; }
   void OpenScope() { scopes_.emplace_back(); }
@@ -26,7 +29,9 @@ class RowExpression {
   std::string Value(int v);
   // The same, as a vector always.
   std::string Vector(int v);
-  bool IsVector(int v) const { return program_.values[v].depends[lane_axis()]; }
+  bool IsVector(int v) const {
+    return lanes_ == Lanes::kVectors && program_.values[v].depends[lane_axis()];
+  }
 
   int lane_axis() const { return static_cast<int>(program_.axes.size()) - 1; }
   // The element offset at the present place, the lane axis' position being `lane`.
@@ -46,6 +51,7 @@ class RowExpression {
   const Task& task_;
   const RowProgram& program_;
   const ElementAccess& access_;
+  const Lanes lanes_;
   SourceText* out_ = nullptr;
   std::vector<int> uses_;
   std::vector<std::map<int, std::string>> scopes_;

@@ -15,8 +15,20 @@ void AddOnce(std::vector<int>* list, int value) {
 
 class Scheduler {
  public:
-  Scheduler(const RowProgram& program, size_t buffer_values)
-      : program_(program), buffer_values_(buffer_values) {}
+  Scheduler(const RowProgram& program, size_t buffer_values, bool keep_loads)
+      : program_(program),
+        buffer_values_(buffer_values),
+        worth_keeping_(program.values.size(), false) {
+    // What the first pass reads anyway: the loads below its reductions.
+    std::vector<bool> below(program.values.size(), false);
+    for (size_t v = program.values.size(); v-- > 0;) {
+      const RowValue& value = program.values[v];
+      const bool first = value.op == Op::kReduce && value.level == 1;
+      for (int operand : value.operands) below[operand] = below[operand] || below[v] || first;
+      worth_keeping_[v] =
+          value.costly || (keep_loads && value.op == Op::kLoad && value.in_row && below[v]);
+    }
+  }
 
   RowSchedule Schedule() {
     schedule_.passes.resize(program_.passes);
@@ -54,7 +66,7 @@ class Scheduler {
       if (value.op != Op::kConstant && value.op != Op::kScalar) AddOnce(&pass.before, v);
       return;
     }
-    if (value.level < pass_ && value.costly && value.type == ValueType::kReal) {
+    if (value.level < pass_ && worth_keeping_[v] && value.type == ValueType::kReal) {
       const bool buffered = Contains(schedule_.buffered, v);
       if (buffered || schedule_.buffered.size() < buffer_values_) {
         AddOnce(&schedule_.buffered, v);
@@ -68,6 +80,7 @@ class Scheduler {
 
   const RowProgram& program_;
   const size_t buffer_values_;
+  std::vector<bool> worth_keeping_;  // per value, when a later pass needs it
   RowSchedule schedule_;
   int pass_ = 0;
   std::vector<bool> visited_;
@@ -75,8 +88,8 @@ class Scheduler {
 
 }  // namespace
 
-RowSchedule ScheduleRow(const RowProgram& program, size_t buffer_values) {
-  return Scheduler(program, buffer_values).Schedule();
+RowSchedule ScheduleRow(const RowProgram& program, size_t buffer_values, bool keep_loads) {
+  return Scheduler(program, buffer_values, keep_loads).Schedule();
 }
 
 }  // namespace hiera

@@ -22,7 +22,8 @@ struct RowSchedule {
 };
 
 // buffer_values: how many values of a row may wait in buffers; the rest is computed again.
-RowSchedule ScheduleRow(const RowProgram& program, size_t buffer_values);
+// keep_loads: whether what the first pass reads may wait too, where a buffer is nearer than memory.
+RowSchedule ScheduleRow(const RowProgram& program, size_t buffer_values, bool keep_loads = false);
 
 }  // namespace hiera
 
