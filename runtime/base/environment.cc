@@ -34,6 +34,9 @@ Environment Read() {
   e.clang = Text("HIERA_CLANG");
   e.nvrtc_path = Text("HIERA_NVRTC");
   e.blas_path = Text("HIERA_BLAS");
+  e.cublas_path = Text("HIERA_CUBLAS");
+  e.cublaslt_path = Text("HIERA_CUBLASLT");
+  e.cudnn_path = Text("HIERA_CUDNN");
   e.threads = Number("HIERA_THREADS");
   e.verbose = Number("HIERA_VERBOSE");
   e.planner_idle_s = Number("HIERA_PLANNER_IDLE_S");

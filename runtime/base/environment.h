@@ -18,6 +18,9 @@ struct Environment {
   std::string clang;           // HIERA_CLANG: the clang++ that candidates are built with
   std::string nvrtc_path;      // HIERA_NVRTC: the library that compiles CUDA candidates
   std::string blas_path;       // HIERA_BLAS: the CBLAS library of the library space
+  std::string cublas_path;     // HIERA_CUBLAS: the libcublas of the library space
+  std::string cublaslt_path;   // HIERA_CUBLASLT: the libcublasLt of the library space
+  std::string cudnn_path;      // HIERA_CUDNN: the libcudnn of the library space
   int threads = 0;             // HIERA_THREADS: size of the thread pool; 0: every usable core
   int verbose = 0;             // HIERA_VERBOSE: 0 silent, 1 decisions, 2 everything
   int planner_idle_s = 0;      // HIERA_PLANNER_IDLE_S: planner's idle exit; 0: the default

@@ -2,6 +2,7 @@
 
 #include "runtime/library/blas_library.h"
 #include "runtime/library/cblas_executable.h"
+#include "runtime/library/cuda/cuda_library.h"
 #include "runtime/task/cblas_call.h"
 
 namespace hiera {
@@ -17,6 +18,11 @@ Result<std::vector<LaunchPlan>> LibraryPlans(const Task& task) {
 }
 
 Result<std::unique_ptr<Executable>> LoadLibraryPlan(const Task& task, const LaunchPlan& plan) {
+  if (IsCudaLibraryPlan(plan.text)) {
+    Result<std::unique_ptr<ContextExecutable>> made = LoadCudaLibraryPlan(task, plan);
+    if (!made.ok()) return made.status();
+    return std::unique_ptr<Executable>(*std::move(made));
+  }
   Result<std::vector<CblasCall>> calls = CblasCallsOf(task);
   if (!calls.ok()) return calls.status();
   for (const CblasCall& call : *calls) {
@@ -36,6 +42,8 @@ Result<Requirement> LibraryRequirement() {
 }
 
 Status CheckRequirement(const Requirement& requirement) {
+  const Status on_gpu = CheckCudaRequirement(requirement);
+  if (on_gpu.code() != Code::kUnsupported) return on_gpu;
   Result<const BlasLibrary*> library = BlasLibrary::Open();
   if (!library.ok()) return library.status();
   const Requirement& here = (*library)->requirement();

@@ -23,7 +23,8 @@ inline constexpr std::string_view kLibraryPlan = "library ";
 // library. Errors: kUnsupported with the reason.
 Result<std::vector<LaunchPlan>> LibraryPlans(const Task& task);
 
-// Makes a plan runnable. The plan must be one of LibraryPlans(task), to the letter. Errors:
+// Makes a plan runnable: one of LibraryPlans(task), to the letter, or one of the CUDA libraries
+// (cuda/cuda_library.h), which is made ready in the current context. Errors:
 // kUnsupported (the task has no such call), kInvalidArgument (the text is none of its calls),
 // kUnavailable (no library).
 Result<std::unique_ptr<Executable>> LoadLibraryPlan(const Task& task, const LaunchPlan& plan);

@@ -1,0 +1,70 @@
+// ContextStates<T>: a T for each CUDA context in which a library call was made ready. Lookups are
+// lock-free and may run beside an addition; additions are serialised. States live as long as this.
+#ifndef HIERA_RUNTIME_LIBRARY_CUDA_CONTEXT_STATES_H_
+#define HIERA_RUNTIME_LIBRARY_CUDA_CONTEXT_STATES_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/library/cuda/gpu_entries.h"
+
+namespace hiera {
+
+template <typename T>
+class ContextStates {
+ public:
+  static constexpr int kMost = 16;
+
+  explicit ContextStates(const GpuEntries& gpu) : gpu_(gpu) {}
+
+  // Makes the current context's state by `make`, unless there is one. Errors: kUnavailable (no
+  // context, or too many), and those of `make`.
+  template <typename F>
+  Status Prepare(F&& make) {
+    const Result<uint64_t> context = CurrentContext(gpu_);
+    if (!context.ok()) return context.status();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (Find(*context) != nullptr) return {};
+    const int at = count_.load(std::memory_order_relaxed);
+    if (at == kMost) return Unavailable("made ready in 16 contexts already");
+    const OutsideCapture relaxed(gpu_);
+    Result<std::unique_ptr<T>> state = make();
+    if (!state.ok()) return state.status();
+    entries_[at] = {*context, *std::move(state)};
+    count_.store(at + 1, std::memory_order_release);
+    return {};
+  }
+
+  // The current context's; null where it was not made ready.
+  T* Current() const noexcept {
+    unsigned long long context = 0;
+    return gpu_.context_id(nullptr, &context) == 0 ? Find(context) : nullptr;
+  }
+
+ private:
+  struct Entry {
+    uint64_t context = 0;
+    std::unique_ptr<T> state;
+  };
+
+  T* Find(uint64_t context) const noexcept {
+    const int count = count_.load(std::memory_order_acquire);
+    for (int i = 0; i < count; ++i) {
+      if (entries_[i].context == context) return entries_[i].state.get();
+    }
+    return nullptr;
+  }
+
+  const GpuEntries& gpu_;
+  std::mutex mutex_;
+  std::atomic<int> count_{0};
+  std::array<Entry, kMost> entries_;
+};
+
+}  // namespace hiera
+
+#endif  // HIERA_RUNTIME_LIBRARY_CUDA_CONTEXT_STATES_H_

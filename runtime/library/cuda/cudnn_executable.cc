@@ -1,0 +1,141 @@
+#include "runtime/library/cuda/cudnn_executable.h"
+
+#include <array>
+#include <utility>
+
+#include "runtime/library/cuda/context_states.h"
+#include "runtime/library/cuda/cudnn_problem.h"
+#include "runtime/library/cuda/lanes.h"
+
+namespace hiera {
+namespace {
+
+class CudnnConvolution : public ContextExecutable {
+ public:
+  CudnnConvolution(const CudnnGraph& graph, const std::optional<CudnnEngine>& engine,
+                   int64_t workspace_bytes, const cudnn::Functions& functions, HandlePool& handles,
+                   const GpuEntries& gpu)
+      : graph_(graph),
+        engine_(engine),
+        workspace_bytes_(workspace_bytes),
+        f_(functions),
+        handles_(handles),
+        gpu_(gpu),
+        states_(gpu) {}
+
+  Status Prepare() override {
+    HIERA_RETURN_IF_ERROR(handles_.Prepare());
+    return states_.Prepare([this] { return MakeState(); });
+  }
+
+  hiera_status Run(const Call& run) const noexcept override {
+    State* state = states_.Current();
+    if (state == nullptr) return HIERA_UNAVAILABLE;
+    Pointers pointers = {run.pointers[graph_.x.number], run.pointers[graph_.w.number],
+                         run.pointers[graph_.y.number],
+                         graph_.bias.number < 0 ? nullptr : run.pointers[graph_.bias.number]};
+    uintptr_t low = 0;
+    for (const void* pointer : pointers) low |= reinterpret_cast<uintptr_t>(pointer);
+    if (low % static_cast<uintptr_t>(graph_.alignment) != 0) return HIERA_UNAVAILABLE;
+    uint64_t stream_id = 0;
+    if (state->plan.workspace_bytes > 0) {
+      int capturing = 0;
+      unsigned long long id = 0;
+      if (gpu_.capturing(run.stream, &capturing) != 0 || capturing != 0) return HIERA_UNAVAILABLE;
+      if (gpu_.stream_id(run.stream, &id) != 0) return HIERA_DEVICE_ERROR;
+      stream_id = id + 1;
+    }
+    const int lane = state->lanes.Enter(stream_id);
+    if (lane < 0) return HIERA_UNAVAILABLE;
+    const int status = Issue(*state, lane, pointers, run.stream);
+    state->lanes.Leave(lane);
+    if (status == 0) return HIERA_OK;
+    const bool refused = status >= cudnn::kNotSupportedFirst && status <= cudnn::kNotSupportedLast;
+    return refused ? HIERA_UNSUPPORTED : HIERA_DEVICE_ERROR;
+  }
+
+ private:
+  using Pointers = std::array<void*, 4>;  // x, w, y, bias
+
+  struct Pack {
+    CudnnDescriptor descriptor;
+    Pointers pointers{};
+  };
+
+  struct State {
+    explicit State(const GpuEntries& gpu) : lanes(gpu) {}
+    std::unique_ptr<CudnnProblem> problem;
+    CudnnPlan plan;
+    Lanes lanes;
+    std::array<Pack, Lanes::kMost> packs;  // the last of each lane: most programs repeat addresses
+  };
+
+  int Issue(State& state, int lane, const Pointers& pointers, void* stream) const {
+    Pack& pack = state.packs[lane];
+    if (pack.descriptor.get() == nullptr || pack.pointers != pointers) {
+      static constexpr int64_t kUids[] = {CudnnProblem::kX, CudnnProblem::kW, CudnnProblem::kY,
+                                          CudnnProblem::kBias};
+      const int64_t count = graph_.bias.number < 0 ? 3 : 4;
+      CudnnDescriptor fresh(f_, cudnn::kVariantPack);
+      fresh.SetAll(cudnn::kPackUniqueIds, cudnn::kTypeInt64, count, kUids)
+          .SetAll(cudnn::kPackPointers, cudnn::kTypeVoidPtr, count, pointers.data())
+          .Set(cudnn::kPackWorkspace, cudnn::kTypeVoidPtr, state.lanes.workspace(lane))
+          .Finalize();
+      if (!fresh.ok()) return fresh.status();
+      pack.descriptor = std::move(fresh);
+      pack.pointers = pointers;
+    }
+    const HandlePool::Use handle(handles_);
+    if (handle.get() == nullptr) return cudnn::kNotSupportedFirst;
+    const int status = f_.set_stream(handle.get(), stream);
+    if (status != 0) return status;
+    return f_.execute(handle.get(), state.plan.plan.get(), pack.descriptor.get());
+  }
+
+  Result<CudnnPlan> Choose(const CudnnProblem& problem) const {
+    if (engine_) {
+      Result<CudnnPlan> plan = problem.Plan(*engine_);
+      if (!plan.ok() || plan->workspace_bytes <= workspace_bytes_) return plan;
+      return Unavailable("the engine needs a workspace of " +
+                         std::to_string(plan->workspace_bytes) + " bytes, the plan grants " +
+                         std::to_string(workspace_bytes_));
+    }
+    for (const CudnnEngine& engine : problem.Ranking()) {
+      Result<CudnnPlan> plan = problem.Plan(engine);
+      if (plan.ok() && plan->workspace_bytes <= workspace_bytes_) return plan;
+    }
+    return Unavailable("cuDNN ranks no engine that runs this convolution within the contract");
+  }
+
+  Result<std::unique_ptr<State>> MakeState() const {
+    auto state = std::make_unique<State>(gpu_);
+    const HandlePool::Use handle(handles_);
+    Result<std::unique_ptr<CudnnProblem>> problem = CudnnProblem::Make(f_, handle.get(), graph_);
+    if (!problem.ok()) return problem.status();
+    Result<CudnnPlan> plan = Choose(**problem);
+    if (!plan.ok()) return plan.status();
+    state->problem = *std::move(problem);
+    state->plan = *std::move(plan);
+    HIERA_RETURN_IF_ERROR(state->lanes.Make(state->plan.workspace_bytes));
+    return state;
+  }
+
+  const CudnnGraph graph_;
+  const std::optional<CudnnEngine> engine_;
+  const int64_t workspace_bytes_;
+  const cudnn::Functions& f_;
+  HandlePool& handles_;
+  const GpuEntries& gpu_;
+  ContextStates<State> states_;
+};
+
+}  // namespace
+
+std::unique_ptr<ContextExecutable> MakeCudnnConvolution(
+    const CudnnGraph& graph, const std::optional<CudnnEngine>& engine, int64_t workspace_bytes,
+    const cudnn::Functions& functions, HandlePool& handles, const GpuEntries& gpu) {
+  return std::make_unique<CudnnConvolution>(graph, engine, workspace_bytes, functions, handles,
+                                            gpu);
+}
+
+}  // namespace hiera

@@ -1,0 +1,65 @@
+// A fictional CUDA driver: contexts and streams are numbers that a test sets, device memory is the
+// host's. One per process; Reset between tests.
+#ifndef HIERA_TESTS_UNIT_LIBRARY_FICTIONAL_GPU_H_
+#define HIERA_TESTS_UNIT_LIBRARY_FICTIONAL_GPU_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+
+#include "runtime/library/cuda/gpu_entries.h"
+
+namespace hiera {
+
+struct FictionalGpu {
+  unsigned long long context = 1;  // current; 0: none
+  bool capturing = false;
+  int64_t memory = int64_t{1} << 30;
+  std::map<uint64_t, size_t> allocations;
+  int allocate_calls = 0;
+
+  static FictionalGpu& Get() {
+    static FictionalGpu gpu;
+    return gpu;
+  }
+  static void Reset() { Get() = FictionalGpu(); }
+
+  static const GpuEntries& Entries() {
+    static const GpuEntries entries = [] {
+      GpuEntries e;
+      e.context_id = [](void*, unsigned long long* id) {
+        *id = Get().context;
+        return *id == 0 ? 201 : 0;
+      };
+      e.allocate = [](uint64_t* address, size_t bytes) {
+        ++Get().allocate_calls;
+        int64_t used = 0;
+        for (const auto& [at, size] : Get().allocations) used += static_cast<int64_t>(size);
+        if (used + static_cast<int64_t>(bytes) > Get().memory) return 2;
+        *address = reinterpret_cast<uint64_t>(std::malloc(16));  // nobody writes to it
+        Get().allocations[*address] = bytes;
+        return 0;
+      };
+      e.release = [](uint64_t address) {
+        Get().allocations.erase(address);
+        std::free(reinterpret_cast<void*>(address));
+        return 0;
+      };
+      e.stream_id = [](void* stream, unsigned long long* id) {
+        *id = reinterpret_cast<uintptr_t>(stream);
+        return 0;
+      };
+      e.capturing = [](void*, int* status) {
+        *status = Get().capturing ? 1 : 0;
+        return 0;
+      };
+      e.exchange_capture_mode = [](int*) { return 0; };
+      return e;
+    }();
+    return entries;
+  }
+};
+
+}  // namespace hiera
+
+#endif  // HIERA_TESTS_UNIT_LIBRARY_FICTIONAL_GPU_H_
