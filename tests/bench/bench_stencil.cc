@@ -27,13 +27,17 @@
 namespace hiera {
 namespace {
 
+constexpr int64_t kPasses = 4;  // of one sweep or copy in a sample
+
 struct Options {
   std::string filter;
   int64_t side_2d = 4096, side_3d = 256;
   int64_t steps = 24;
   int repetitions = 7;
-  int fused = 3;  // candidates of several steps for each stencil
+  int fused = 3;   // candidates of several steps for each stencil
+  int sweeps = 1;  // and of one step
   bool all_f64 = false;
+  bool best = false;
   bool verbose = false;
 };
 
@@ -43,7 +47,7 @@ double NowNs() {
       .count();
 }
 
-double Median(std::vector<double> values) {
+double Middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -134,8 +138,8 @@ class Bench {
                 static_cast<long long>(machine_.l2_bytes >> 10),
                 static_cast<long long>(machine_.l3_bytes >> 20),
                 static_cast<long long>(options_.side_2d), static_cast<long long>(options_.side_3d));
-    std::printf("GStencil/s, medians of interleaved samples; fused: %lld steps a run\n\n",
-                static_cast<long long>(options_.steps));
+    std::printf("GStencil/s, %s of interleaved samples; fused: %lld steps a run\n\n",
+                options_.best ? "the fastest" : "medians", static_cast<long long>(options_.steps));
     std::printf("%-11s %4s %7s %7s %7s %7s  %10s %10s %10s  %s\n", "stencil", "type", "copy",
                 "plain", "sweep", "fused", "sweep/copy", "sweep/pln", "fused/pln", "best fused");
   }
@@ -164,7 +168,7 @@ class Bench {
         if (repetition > 0) contender.samples.push_back(ns);
       }
     }
-    Print(stencil.name, dtype, static_cast<double>(cells), Median(copies), contenders);
+    Print(stencil.name, dtype, static_cast<double>(cells), Typical(copies), contenders);
   }
 
   // Geometric means, once all stencils ran.
@@ -192,7 +196,8 @@ class Bench {
     };
     const std::string plain = PlainLoop(stencil, extents, dtype);
     for (bool gcc : {true, false}) {
-      build({gcc ? "plain gcc" : "plain clang", nullptr, 8, 0, true, nullptr, {}}, plain, gcc);
+      build({gcc ? "plain gcc" : "plain clang", nullptr, kPasses, 0, true, nullptr, {}}, plain,
+            gcc);
     }
     for (int64_t steps : {int64_t{1}, options_.steps}) {
       Result<Task> task = ParseTask(FormulaText(stencil, extents, dtype, steps));
@@ -209,8 +214,8 @@ class Bench {
       int taken = 0;
       for (const Candidate& candidate : proposal.candidates) {
         const int64_t fuse = PlanFromName(candidate.name)->fuse;
-        if (taken == (steps == 1 ? 1 : options_.fused) || (steps > 1 && fuse == last_fuse))
-          continue;
+        if (taken == (steps == 1 ? options_.sweeps : options_.fused)) break;
+        if (steps > 1 && fuse == last_fuse) continue;
         last_fuse = fuse;
         ++taken;
         Contender contender{candidate.name, nullptr, steps, candidate.plan.workspace_bytes,
@@ -227,11 +232,14 @@ class Bench {
     return contenders;
   }
 
+  // As many passes as a sample of one sweep has, so that both meet as much of other work.
   double TimeCopy(const Buffer& u, const Buffer& v, int64_t bytes) {
     void* tensors[] = {u.data(), v.data()};
     const double begin = NowNs();
-    pool_.parallel()->run(pool_.parallel(), bytes / 32, CopyPiece, tensors);
-    return NowNs() - begin;
+    for (int64_t pass = 0; pass < kPasses; ++pass) {
+      pool_.parallel()->run(pool_.parallel(), bytes / 32, CopyPiece, tensors);
+    }
+    return (NowNs() - begin) / kPasses;
   }
 
   double Time(const Contender& contender, const Buffer& u, const Buffer& v) {
@@ -239,7 +247,9 @@ class Bench {
     void* workspace = contender.workspace ? contender.workspace->data() : nullptr;
     const hiera_host_call call{tensors, nullptr, workspace, pool_.parallel()};
     const double begin = NowNs();
-    const int64_t runs = contender.alternates ? contender.steps : contender.steps == 1 ? 4 : 1;
+    const int64_t runs = contender.alternates   ? contender.steps
+                         : contender.steps == 1 ? kPasses
+                                                : 1;
     for (int64_t run = 0; run < runs; ++run) {
       contender.run(&call);
       if (contender.alternates) std::swap(tensors[0], tensors[1]);
@@ -248,12 +258,16 @@ class Bench {
     return ns / static_cast<double>(contender.alternates ? runs : runs * contender.steps);
   }
 
+  double Typical(const std::vector<double>& samples) const {
+    return options_.best ? *std::min_element(samples.begin(), samples.end()) : Middle(samples);
+  }
+
   void Print(const std::string& name, DType dtype, double cells, double copy_ns,
              const std::vector<Contender>& contenders) {
     double plain = INFINITY, sweep = INFINITY, fused = INFINITY;
     std::string best;
     for (const Contender& contender : contenders) {
-      const double ns = Median(contender.samples);
+      const double ns = Typical(contender.samples);
       if (options_.verbose) std::printf("    %-60s %7.2f\n", contender.name.c_str(), cells / ns);
       if (contender.alternates) {
         plain = std::min(plain, ns);
@@ -289,8 +303,12 @@ int Main(int argc, char** argv) {
   app.add_option("--steps", options.steps, "time steps of a fused run");
   app.add_option("--repetitions", options.repetitions, "samples of each contender");
   app.add_option("--fused", options.fused, "fused candidates of each stencil");
+  app.add_option("--sweeps", options.sweeps, "one-step candidates of each stencil");
   app.add_flag("--f64", options.all_f64,
                "every stencil in f64 as well, not only the first of each");
+  app.add_flag("--best", options.best,
+               "the fastest sample of each instead of the median: for a machine with other work, "
+               "which only ever adds");
   app.add_flag("--verbose", options.verbose, "every contender's rate");
   CLI11_PARSE(app, argc, argv);
   const std::vector<SuiteStencil> suite =
