@@ -113,7 +113,11 @@ double PredictPassNs(const StencilTask& stencil, const MachineFacts& machine,
       cells * static_cast<double>(element) * (streams - 1 + Redundancy(stencil, plan, levels));
   const auto slab = static_cast<double>(plan.tile[1] * plan.tile[2] * element);
   const auto depth = static_cast<double>(stencil.low[0] + stencil.high[0] + 1);
-  if (slab * (depth + 1) > 0.7 * static_cast<double>(machine.l2_bytes)) bytes *= 1.15;
+  const double held = slab * (depth + 1);
+  // Slabs that leave the second level but stay in the third cost a single sweep little: it runs
+  // through memory in longer pieces, which counts for more.
+  const bool third = levels == 1 && held * plan.slots < 0.5 * static_cast<double>(machine.l3_bytes);
+  if (held > 0.7 * static_cast<double>(machine.l2_bytes) && !third) bytes *= 1.15;
   const double grids = 2 * cells * static_cast<double>(element);
   const double speed = grids < 0.25 * static_cast<double>(machine.l3_bytes) ? 2 : 1;
   const bool whole_rows = plan.tile[2] == stencil.extent[2];

@@ -148,6 +148,23 @@ TEST(StencilPolicy, GivesEveryThreadWork) {
   }
 }
 
+TEST(StencilPolicy, SweepsWholePlanesWhereTheThirdLevelHoldsThem) {
+  const Task task = Parse(
+      "tensor u: f32[256, 256, 256] outside keep\ntensor v: f32[256, 256, 256]\n"
+      "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
+      "u[i,j,k-1] + u[i,j,k+1])");
+  Evidence evidence = TwoCores();
+  const auto first_rows = [&] {
+    const Proposal proposal = StencilPolicy().Propose(task, evidence, {});
+    return proposal.candidates.empty() ? 0 : PlanFromName(proposal.candidates[0].name)->tile[1];
+  };
+  EXPECT_EQ(first_rows(), 256);
+  // Four planes of 256 KiB for each of two threads want 2 MiB; of one that holds 1 MiB, rows are
+  // taken so few at a time that the second level holds them.
+  evidence.machine.l3_bytes = 1 << 20;
+  EXPECT_LE(first_rows() * 256 * 4 * 4, evidence.machine.l2_bytes);
+}
+
 TEST(StencilPolicy, RespectsTheWorkspaceLimit) {
   const std::string text = std::string(kGrid) + kStar + "steps 16 (u = v)\ncontract workspace=";
   for (const Candidate& candidate : Propose(text + "8000000").candidates) {
