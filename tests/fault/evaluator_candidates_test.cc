@@ -336,6 +336,9 @@ TEST_F(EvaluatorCandidates, TakesAllMemory) {
 }
 
 TEST_F(EvaluatorCandidates, UnprotectsItsInputs) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's run time must be allowed what this candidate does";
+#endif
   Expect(Verdict::kMisbehaved, "mprotect",
          Variant("Honest(call);"
                  "mprotect((void*)((unsigned long)A(call) & ~4095ul), 4096, 3);",
