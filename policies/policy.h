@@ -13,6 +13,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/task/candidate.h"
+#include "runtime/task/library_choice.h"
 #include "runtime/task/task.h"
 
 namespace hiera {
@@ -33,6 +34,9 @@ struct Evidence {
   std::string baseline_name;  // "interpreter", "library ...", "caller"
   double floor_ns = 0;        // roofline of the task on this machine
   std::vector<Trial> trials;  // of every policy for this task so far, oldest first
+  // What the device's libraries offer, where a policy of this task wants to know, or why nothing.
+  std::vector<LibraryOffer> offers;
+  std::string offers_refusal;
 };
 
 struct Budget {
@@ -53,6 +57,9 @@ class Policy {
   virtual std::string_view name() const = 0;  // "framework", "cblas", "gemm", "stencil", ...
   virtual Space space() const = 0;
 
+  // Whether it chooses among evidence.offers, which cost a moment of the device to find out.
+  virtual bool NeedsOffers() const { return false; }
+
   // The first round.
   virtual Proposal Propose(const Task& task, const Evidence& evidence,
                            const Budget& budget) const = 0;
@@ -64,6 +71,8 @@ class Policy {
 
 // Every policy of this build for the host, in the order in which spaces are tried.
 const std::vector<const Policy*>& HostPolicies();
+// Likewise for CUDA.
+const std::vector<const Policy*>& CudaPolicies();
 
 }  // namespace hiera
 

@@ -3,6 +3,7 @@
 #include "policies/kernel/gemm/gemm_policy.h"
 #include "policies/kernel/stencil.h"
 #include "policies/library/cblas_policy.h"
+#include "policies/library/cuda_library_policy.h"
 #include "policies/policy.h"
 
 namespace hiera {
@@ -14,6 +15,13 @@ const std::vector<const Policy*>& HostPolicies() {
       new StencilPolicy,
       new FusedPolicy,
       &FrameworkPolicy(),
+  };
+  return policies;
+}
+
+const std::vector<const Policy*>& CudaPolicies() {
+  static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
+      new CudaLibraryPolicy,
   };
   return policies;
 }

@@ -3,6 +3,7 @@
 //   hiera-evaluator --channel FD --work DIR [--store-artifacts DIR] [--memory BYTES]
 //   hiera-evaluator --worker               (started by the former, see worker.h)
 //   hiera-evaluator --compile-device ...   (likewise, see device_compiler.h)
+//   hiera-evaluator --enumerate            (likewise, see enumerator.h)
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "runtime/base/log.h"
 #include "runtime/device/device.h"
 #include "runtime/evaluator/device_compiler.h"
+#include "runtime/evaluator/enumerator.h"
 #include "runtime/evaluator/judge.h"
 #include "runtime/evaluator/session.h"
 #include "runtime/evaluator/worker.h"
@@ -26,6 +28,8 @@ int main(int argc, char** argv) {
   if (argc >= 2 && std::strcmp(argv[1], "--compile-device") == 0) {
     return hiera::RunDeviceCompiler({argv + 2, argv + argc});
   }
+
+  if (argc == 2 && std::strcmp(argv[1], "--enumerate") == 0) return hiera::RunEnumerator();
 
   CLI::App app("Builds, verifies and measures candidates for hiera-planner, which starts it.");
   int channel_fd = -1;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/log.h"
+#include "runtime/evaluator/enumerator.h"
 
 namespace hiera {
 namespace {
@@ -33,6 +34,8 @@ int Serve(Channel& channel, Judge& judge) {
         return heard;
       });
       if (!heard) return 0;
+    } else if (const auto* wanted = std::get_if<EnumerateRequest>(&**message)) {
+      if (!channel.Send(EnumerateInChild(*wanted, "/proc/self/exe"), kSendTimeoutMs).ok()) return 0;
     } else {
       Log(LogLevel::kError, "planner: a message that is not for an evaluator");
       return 1;

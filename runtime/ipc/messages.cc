@@ -12,10 +12,11 @@ namespace hiera {
 namespace {
 
 constexpr uint32_t kMaxItems = 1 << 16;  // of one vector
-constexpr const char* kNames[] = {"Hello",         "PlanRequest", "BaselineReport", "VariantReport",
-                                  "Query",         "Welcome",     "Announce",       "Settled",
-                                  "Progress",      "Reply",       "MachineRequest", "JudgeRequest",
-                                  "MachineReport", "JudgeReport"};
+constexpr const char* kNames[] = {
+    "Hello",         "PlanRequest", "BaselineReport",   "VariantReport",
+    "Query",         "Welcome",     "Announce",         "Settled",
+    "Progress",      "Reply",       "MachineRequest",   "JudgeRequest",
+    "MachineReport", "JudgeReport", "EnumerateRequest", "EnumerateReport"};
 static_assert(std::size(kNames) == std::variant_size_v<Message>);
 
 // The last value of each enumeration on the wire.
@@ -207,6 +208,23 @@ template <typename A, Is<JudgeReport> M>
 void Fields(A& a, M& m) {
   a(m.id, m.candidate, m.verdict, m.detail, m.artifact_path, m.artifact_sha256, m.time_ns,
     m.baseline_ns, m.ratio, m.ratio_low, m.verified, m.provisional, m.build_seconds);
+}
+
+template <typename A, Is<LibraryChoice> M>
+void Fields(A& a, M& m) {
+  a(m.plan, m.name, m.rank, m.waves);
+}
+template <typename A, Is<LibraryOffer> M>
+void Fields(A& a, M& m) {
+  a(m.family, m.requirements, m.choices, m.refusal);
+}
+template <typename A, Is<EnumerateRequest> M>
+void Fields(A& a, M& m) {
+  a(m.id, m.canonical, m.device, m.workspace_bytes);
+}
+template <typename A, Is<EnumerateReport> M>
+void Fields(A& a, M& m) {
+  a(m.id, m.offers, m.refusal);
 }
 
 template <typename T>

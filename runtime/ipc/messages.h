@@ -13,6 +13,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/status.h"
 #include "runtime/task/candidate.h"
+#include "runtime/task/library_choice.h"
 #include "runtime/task/variant.h"
 
 namespace hiera {
@@ -116,6 +117,15 @@ struct JudgeRequest {
   bool full = false;
 };
 
+// What do the device's libraries offer for a task? Runs nothing of what they offer. Answered by one
+// EnumerateReport.
+struct EnumerateRequest {
+  uint64_t id = 0;
+  std::string canonical;
+  std::string device;           // as CUDA_VISIBLE_DEVICES names it; empty: the first
+  int64_t workspace_bytes = 0;  // the most that a choice may ask for
+};
+
 // ---- evaluator -> planner
 // -------------------------------------------------------------------------
 
@@ -138,11 +148,17 @@ struct JudgeReport {
   double build_seconds = 0;
 };
 
+struct EnumerateReport {
+  uint64_t id = 0;
+  std::vector<LibraryOffer> offers;
+  std::string refusal;  // why there are no offers at all: no GPU, a library that crashed
+};
+
 // -------------------------------------------------------------------------------------
 
 using Message = std::variant<Hello, PlanRequest, BaselineReport, VariantReport, Query, Welcome,
                              Announce, Settled, Progress, Reply, MachineRequest, JudgeRequest,
-                             MachineReport, JudgeReport>;
+                             MachineReport, JudgeReport, EnumerateRequest, EnumerateReport>;
 
 // The frame with its header. Errors of Decode: kInvalidArgument, saying which message did not fit.
 std::string EncodeFrame(const Message& message);

@@ -18,6 +18,10 @@ class Evaluation {
   // Measures the machine. Blocks for up to a few seconds.
   virtual Result<MachineReport> Machine() = 0;
 
+  // What the device's libraries offer for a task. May take seconds where they are opened for it.
+  // Errors: kUnavailable with the reason.
+  virtual Result<EnumerateReport> Enumerate(const EnumerateRequest& request) = 0;
+
   // Judges the request's candidates in order; exactly one report for each, also where the evaluator
   // dies or hangs: the candidate it was at is charged with that, and the rest go to a new
   // evaluator. `seen` is called with each report as it comes; where it returns false the rest is

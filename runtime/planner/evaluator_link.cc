@@ -21,6 +21,8 @@ namespace {
 constexpr int kChildChannel = 3;
 constexpr int kSendTimeoutMs = 10'000;
 constexpr double kMachineSeconds = 20;
+// The evaluator's own limit for its child, and some for itself.
+constexpr double kEnumerateSeconds = 90;
 // What a candidate may take beside its build and its timing: reference, trials, workers' starts.
 constexpr double kJudgeSlackSeconds = 60;
 
@@ -108,6 +110,23 @@ Result<MachineReport> EvaluatorLink::Machine() {
                        (received.ok() ? std::string("no answer") : received.status().message()));
   }
   return std::get<MachineReport>(**received);
+}
+
+Result<EnumerateReport> EvaluatorLink::Enumerate(const EnumerateRequest& request) {
+  HIERA_RETURN_IF_ERROR(Start());
+  Status status = channel_.Send(request, kSendTimeoutMs);
+  if (status.ok()) {
+    Result<std::optional<Message>> received =
+        channel_.Receive(static_cast<int>(kEnumerateSeconds * 1000));
+    if (received.ok() && received->has_value()) {
+      auto* report = std::get_if<EnumerateReport>(&**received);
+      if (report != nullptr && report->id == request.id) return std::move(*report);
+    }
+    status = Unavailable("the evaluator did not say what the libraries offer: " +
+                         (received.ok() ? std::string("no answer") : received.status().message()));
+  }
+  Stop();
+  return status;
 }
 
 Result<JudgeReport> EvaluatorLink::NextReport(uint64_t id, double seconds) {

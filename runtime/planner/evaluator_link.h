@@ -23,6 +23,7 @@ class EvaluatorLink : public Evaluation {
   EvaluatorLink& operator=(const EvaluatorLink&) = delete;
 
   Result<MachineReport> Machine() override;
+  Result<EnumerateReport> Enumerate(const EnumerateRequest& request) override;
   std::vector<JudgeReport> Judge(const JudgeRequest& request,
                                  const std::function<bool(const JudgeReport&)>& seen) override;
 

@@ -22,6 +22,8 @@ constexpr int kProposalsPerPolicy = 16;
 constexpr int kRefinementRounds = 3;
 constexpr int kRefinementsPerPolicy = 6;
 constexpr size_t kFinalists = 3;
+// What a library's choice may take beside the application: eight streams of it are allocated ahead.
+constexpr int64_t kOfferWorkspace = int64_t{64} << 20;
 constexpr double kMargin = 1.02;      // a win must exceed the noise by this
 constexpr double kBelowBelief = 0.9;  // below this share of the floor the floor is not believed
 constexpr double kAtTheFloor = 1.03;  // closer to the roofline than this: nothing left to gain
@@ -58,6 +60,7 @@ class Searcher {
                                input_.baseline_name +
                                Format(" at %.0f ns (0: not measured yet), budget %.0f s",
                                       evidence_.baseline_ns, input_.seconds));
+    AskForOffers();
     std::vector<Candidate> proposals = FirstProposals();
     if (proposals.empty()) return "nothing to try: every policy refused";
     total_ = static_cast<uint32_t>(proposals.size());
@@ -83,6 +86,28 @@ class Searcher {
   }
 
   Budget BudgetFor(int candidates) const { return {candidates, std::max(0.0, SecondsLeft())}; }
+
+  void AskForOffers() {
+    const bool wanted = std::any_of(policies_.begin(), policies_.end(),
+                                    [](const Policy* policy) { return policy->NeedsOffers(); });
+    if (!wanted) return;
+    EnumerateRequest request;
+    request.id = ++request_id_;
+    request.canonical = input_.canonical;
+    request.workspace_bytes = std::min(input_.task.contract.workspace_bytes, kOfferWorkspace);
+    Result<EnumerateReport> report = evaluation_.Enumerate(request);
+    evidence_.offers_refusal = report.ok() ? report->refusal : report.status().message();
+    if (report.ok()) evidence_.offers = std::move(report->offers);
+    if (!evidence_.offers_refusal.empty()) {
+      hooks_.journal("refusal", "libraries: " + evidence_.offers_refusal);
+    }
+    for (const LibraryOffer& offer : evidence_.offers) {
+      hooks_.journal(
+          "offer", offer.family + ": " +
+                       (offer.choices.empty() ? offer.refusal
+                                              : std::to_string(offer.choices.size()) + " choices"));
+    }
+  }
 
   // Every policy's proposals: the best of each first, then round robin, so that a short budget
   // still sees every space.

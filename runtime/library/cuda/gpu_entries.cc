@@ -5,12 +5,16 @@
 namespace hiera {
 namespace {
 
-Result<GpuEntries> Open() {
+Result<SharedLibrary> OpenDriver() {
   LibraryNames names;
   names.stem = "libcuda.so";
   names.variable = "LD_LIBRARY_PATH";
   names.sonames = {"libcuda.so.1"};
-  const Result<SharedLibrary> library = SharedLibrary::Open(names);
+  return SharedLibrary::Open(names);
+}
+
+Result<GpuEntries> Open() {
+  const Result<SharedLibrary> library = OpenDriver();
   if (!library.ok()) return library.status();
   GpuEntries gpu;
   HIERA_RETURN_IF_ERROR(library->Get("cuCtxGetId", &gpu.context_id));
@@ -30,6 +34,27 @@ Result<const GpuEntries*> MachineGpuEntries() {
   static const auto& opened = *new Result<GpuEntries>(Open());
   if (!opened.ok()) return opened.status();
   return &*opened;
+}
+
+Status MakeDeviceCurrent() {
+  const Result<SharedLibrary> library = OpenDriver();
+  if (!library.ok()) return library.status();
+  int (*init)(unsigned flags) = nullptr;
+  int (*get)(int* device, int ordinal) = nullptr;
+  int (*retain)(void** context, int device) = nullptr;
+  int (*set_current)(void* context) = nullptr;
+  HIERA_RETURN_IF_ERROR(library->Get("cuInit", &init));
+  HIERA_RETURN_IF_ERROR(library->Get("cuDeviceGet", &get));
+  HIERA_RETURN_IF_ERROR(library->Get("cuDevicePrimaryCtxRetain", &retain));
+  HIERA_RETURN_IF_ERROR(library->Get("cuCtxSetCurrent", &set_current));
+  int device = 0;
+  void* context = nullptr;
+  int status = init(0);
+  if (status == 0) status = get(&device, 0);
+  if (status == 0) status = retain(&context, device);
+  if (status == 0) status = set_current(context);
+  if (status == 0) return {};
+  return Unavailable("no CUDA device can be used, driver status " + std::to_string(status));
 }
 
 Result<uint64_t> CurrentContext(const GpuEntries& gpu) {

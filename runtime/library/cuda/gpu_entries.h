@@ -30,6 +30,10 @@ Result<const GpuEntries*> MachineGpuEntries();
 // The number of the context that is current in this thread. Errors: kUnavailable where none is.
 Result<uint64_t> CurrentContext(const GpuEntries& gpu);
 
+// Makes the primary context of the first visible device current in this thread, for a process of
+// its own. Takes tenths of a second. Errors: kUnavailable, where there is no device.
+Status MakeDeviceCurrent();
+
 // While it lives, what this thread allocates and loads is no part of any capture and ends none.
 class OutsideCapture {
  public:

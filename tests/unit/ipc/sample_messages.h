@@ -83,6 +83,15 @@ inline std::vector<Message> SampleMessages() {
       MachineReport{facts, "device=host\n"},
       JudgeReport{21, 1, Verdict::kWrong, "C[0] is 1, not 2", "/tmp/v.so", std::string(64, 'b'),
                   10.5, 20.5, 1.95, 1.9, true, true, 0.75},
+      EnumerateRequest{22, "C[i]=A[i]", "GPU-1234", 1 << 26},
+      EnumerateReport{22,
+                      {{"cublaslt",
+                        {{"library libcublasLt.so.13", "build-id b1d2"}},
+                        {{{"library cublaslt m=8 algo=66", 4096, 0}, "66 64x64", 3, 1.5},
+                         {{"library cublaslt m=8 algo=7", 0, 0}, "7", -1, 0}},
+                        ""},
+                       {"cudnn", {}, {}, "not a convolution"}},
+                      "no GPU"},
   };
 }
 

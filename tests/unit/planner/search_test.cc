@@ -23,6 +23,13 @@ class FictionalEvaluation : public Evaluation {
 
   Result<MachineReport> Machine() override { return MachineReport{}; }
 
+  EnumerateReport offered;
+  std::vector<EnumerateRequest> asked;
+  Result<EnumerateReport> Enumerate(const EnumerateRequest& request) override {
+    asked.push_back(request);
+    return offered;
+  }
+
   std::vector<JudgeReport> Judge(const JudgeRequest& request,
                                  const std::function<bool(const JudgeReport&)>& seen) override {
     std::vector<JudgeReport> reports;
@@ -272,6 +279,60 @@ TEST_F(SearchTest, AStoredVariantIsTheIncumbent) {
   ASSERT_EQ(wins_.size(), 1u);
   EXPECT_EQ(wins_[0].name, "b");
   EXPECT_NEAR(wins_[0].ratio, 5, 1e-9);
+}
+
+// Proposes whatever the libraries offer.
+class OfferedPolicy : public Policy {
+ public:
+  std::string_view name() const override { return "offered"; }
+  Space space() const override { return Space::kLibrary; }
+  bool NeedsOffers() const override { return true; }
+  Proposal Propose(const Task&, const Evidence& evidence, const Budget&) const override {
+    Proposal proposal;
+    for (const LibraryOffer& offer : evidence.offers) {
+      for (const LibraryChoice& choice : offer.choices) {
+        Candidate candidate;
+        candidate.space = Space::kLibrary;
+        candidate.family = offer.family;
+        candidate.name = choice.name;
+        candidate.plan = choice.plan;
+        proposal.candidates.push_back(candidate);
+      }
+    }
+    if (proposal.candidates.empty()) proposal.refusal = evidence.offers_refusal;
+    return proposal;
+  }
+};
+
+TEST_F(SearchTest, PoliciesThatWantToKnowAreToldWhatLibrariesOffer) {
+  evaluation_.time_ns = {{"a", 900}, {"b", 400}};
+  evaluation_.offered.offers = {
+      {"cublaslt", {}, {{{"library a", 0, 0}, "a", 0, 0}, {{"library b", 0, 0}, "b", -1, 0}}, ""},
+      {"cudnn", {}, {}, "not a convolution"}};
+  input_.task.contract.workspace_bytes = 1 << 20;
+  const OfferedPolicy policy;
+  Search(input_, {&policy}, evaluation_, hooks_);
+  ASSERT_EQ(evaluation_.asked.size(), 1U);
+  EXPECT_EQ(evaluation_.asked[0].canonical, input_.canonical);
+  EXPECT_EQ(evaluation_.asked[0].workspace_bytes, 1 << 20);
+  ASSERT_FALSE(wins_.empty());
+  EXPECT_EQ(wins_.back().plan.text, "library b");
+  EXPECT_NE(journal_.find("offer: cublaslt: 2 choices"), std::string::npos) << journal_;
+  EXPECT_NE(journal_.find("offer: cudnn: not a convolution"), std::string::npos) << journal_;
+}
+
+TEST_F(SearchTest, NobodyIsAskedForOffersThatNobodyWants) {
+  evaluation_.time_ns = {{"x", 800}};
+  Run({FictionalPolicy("f", Space::kKernel, {"x"})});
+  EXPECT_TRUE(evaluation_.asked.empty());
+}
+
+TEST_F(SearchTest, ARefusedEnumerationIsARefusalOfThePolicy) {
+  evaluation_.offered.refusal = "no GPU";
+  const OfferedPolicy policy;
+  EXPECT_EQ(Search(input_, {&policy}, evaluation_, hooks_),
+            "nothing to try: every policy refused");
+  EXPECT_NE(journal_.find("refusal: offered: no GPU"), std::string::npos) << journal_;
 }
 
 }  // namespace
