@@ -30,8 +30,9 @@ struct Requirement {
   friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
-// How a device loads and launches it. The host knows two kinds:
+// How a device loads and launches it:
 //   "object"          `artifact` is a shared object that defines hiera_variant (device/host/abi.h)
+//   "cuda ..."        `artifact` is a cubin, launched as cuda_plan.h says
 //   "library TEXT"    a library choice by structure, as runtime/library describes it
 struct LaunchPlan {
   std::string text;
