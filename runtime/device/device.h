@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -25,7 +26,8 @@ struct Call {
 };
 
 // Something that can be run at once. Run never allocates, locks or throws once it has been run by
-// the thread before; it may be called from several threads with different outputs.
+// the thread before; it may be called from several threads with different outputs. An executable
+// may be destroyed while work that it queued is still running, or held by a captured graph.
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -41,7 +43,8 @@ class CallTimer {
   virtual ~CallTimer() = default;
   virtual void Begin(void* stream) noexcept = 0;
   virtual void End(void* stream) noexcept = 0;
-  // Nanoseconds of the last interval, or a negative number while the device has not passed its end.
+  // Nanoseconds of the last interval; a negative number while the device has not passed its end;
+  // NaN where the interval was lost.
   virtual double ElapsedNs() noexcept = 0;
 };
 
@@ -52,12 +55,16 @@ class Device {
   // "host", "cuda:0", ...
   virtual std::string_view name() const = 0;
   virtual const Fingerprint& fingerprint() const = 0;
+  // Which of several equal devices it is, so that another process can choose the same one:
+  // "GPU-..."; empty on the host. No part of the fingerprint.
+  virtual std::string_view uuid() const { return {}; }
   // Threads that one run can use on the host; multiprocessors on a GPU.
   virtual int parallelism() const = 0;
 
   // Loads a variant's code from the file at `artifact_path`. Only for plans that name code
-  // ("object" on the host); library plans belong to runtime/library. Never runs any of it. May
-  // block on the file system; not for an application's thread. Errors say what did not fit.
+  // ("object" on the host, "cuda ..." on a GPU); library plans belong to runtime/library. Never
+  // runs any of it. May block on the file system; not for an application's thread. Errors say what
+  // did not fit.
   virtual Result<std::unique_ptr<Executable>> Load(const Task& task, const LaunchPlan& plan,
                                                    const std::string& artifact_path) = 0;
 
@@ -67,12 +74,23 @@ class Device {
 
   virtual std::unique_ptr<CallTimer> MakeTimer() = 0;
 
+  // Whether what is queued on `stream` now becomes part of a graph instead of running: then nothing
+  // may be timed or waited for there.
+  virtual bool IsCapturing(void*) const noexcept { return false; }
+
   // Returns when all work queued on `stream` is done.
   virtual Status Synchronise(void* stream) = 0;
 };
 
 // The host device. threads 0: HIERA_THREADS, else every usable core.
 std::unique_ptr<Device> MakeHostDevice(int threads);
+
+// A CUDA device: "cuda" (of the thread's current context, else the first), "cuda:N" or
+// "cuda:GPU-..." (a UUID). Its executables launch on the stream of the call, in the thread's
+// current context, or in the primary one where the thread has none; a stream of null is the legacy
+// default stream. Errors: kUnsupported (no driver, no such device, no CUDA in this build),
+// kInvalidArgument (no such spelling), kDeviceError.
+Result<std::unique_ptr<Device>> MakeCudaDevice(std::string_view which);
 
 }  // namespace hiera
 

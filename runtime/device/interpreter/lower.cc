@@ -1,4 +1,4 @@
-#include "runtime/device/host/interpreter/lower.h"
+#include "runtime/device/interpreter/lower.h"
 
 #include <algorithm>
 #include <map>
@@ -11,9 +11,8 @@ namespace {
 // A buffer of the interpreter's own holds at most this many elements; a larger one is not made and
 // its reduction is computed where it stands.
 constexpr int64_t kMostBufferElements = int64_t{1} << 27;
-// A reduction over at least this many elements, to fewer results than a thread each, is split.
+// A reduction over at least this many elements, to fewer results than there are workers, is split.
 constexpr int64_t kSplitElements = int64_t{1} << 15;
-constexpr int64_t kMostParts = 64;
 
 Storage StorageOf(DType dtype) {
   switch (dtype) {
@@ -46,7 +45,7 @@ struct Context {
 
 class Lowering {
  public:
-  Lowering(const Task& task, int threads) : threads_(threads) {
+  Lowering(const Task& task, const Splitting& splitting) : splitting_(splitting) {
     out_.formula.indices = task.formula.indices;
     out_.bound_count = task.bound_count;
     out_.real = task.contract.accumulate == DType::kF64 ? Lane::kF64 : Lane::kF32;
@@ -78,7 +77,7 @@ class Lowering {
   Affine Substituted(const Affine& affine, int index, const Affine& value) const;
   int64_t CountOf(const std::vector<int>& indices) const;
 
-  const int threads_;
+  const Splitting splitting_;
   Lowered out_;
   Status status_;
   int next_context_ = 0;
@@ -215,14 +214,14 @@ int Lowering::Split(int node, const Context& context) {
   const Node n = out_.formula.nodes[node];
   const bool ordered = out_.exact && n.type == ValueType::kReal;
   if (n.reduce == Reduction::kArgMax || n.reduce == Reduction::kArgMin || ordered) return node;
-  if (threads_ == 1 || CountOf(n.bound) < kSplitElements) return node;
-  if (CountOf(out_.depends[node]) >= threads_ || CanBreakKeep(out_, node)) return node;
+  if (splitting_.workers == 1 || CountOf(n.bound) < kSplitElements) return node;
+  if (CountOf(out_.depends[node]) >= splitting_.workers || CanBreakKeep(out_, node)) return node;
   for (size_t b = 0; b < n.bound.size(); ++b) {
     const int index = n.bound[b];
     const int64_t extent = out_.formula.indices[index].extent;
-    int64_t parts = kMostParts;
+    int64_t parts = splitting_.most_parts;
     while (parts > 1 && extent % parts != 0) --parts;
-    if (parts < threads_) continue;
+    if (parts < splitting_.least_parts || parts == 1) continue;
     const int part = static_cast<int>(out_.formula.indices.size());
     out_.formula.indices.push_back({"part", parts});
     out_.formula.indices.push_back({"rest", extent / parts});
@@ -321,8 +320,8 @@ bool CanBreakKeep(const Lowered& lowered, int node) {
   return false;
 }
 
-Result<Lowered> Lower(const Task& task, int threads) {
-  Lowering lowering(task, threads);
+Result<Lowered> Lower(const Task& task, const Splitting& splitting) {
+  Lowering lowering(task, splitting);
   for (const Statement& s : task.formula.statements) {
     HIERA_RETURN_IF_ERROR(lowering.AddStatement(s));
   }

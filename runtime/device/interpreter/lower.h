@@ -1,14 +1,14 @@
-// Lowering: a task as a list of stages that the interpreter can run one after another. Reductions
+// Lowering: a task as a list of stages that an interpreter can run one after another. Reductions
 // that do not depend on everything around them, reductions inside reductions, and scans become
 // stages of their own with buffers of their own, so that nothing is computed twice; a reduction of
-// many elements to few is split, so that it can use all cores. Pure functions.
-#ifndef HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_LOWER_H_
-#define HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_LOWER_H_
+// many elements to few is split, so that it can use the whole device. Pure functions.
+#ifndef HIERA_RUNTIME_DEVICE_INTERPRETER_LOWER_H_
+#define HIERA_RUNTIME_DEVICE_INTERPRETER_LOWER_H_
 
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/device/host/interpreter/lanes.h"
+#include "runtime/device/interpreter/storage.h"
 #include "runtime/task/task.h"
 
 namespace hiera::interpreter {
@@ -41,9 +41,15 @@ struct Lowered {
   bool exact = false;  // Arithmetic::kExact
 };
 
-// `threads`: how many a run can use. Errors: kUnsupported (a scan of reads that a keep rule may
-// break).
-Result<Lowered> Lower(const Task& task, int threads);
+// When a reduction to few results is made in two stages.
+struct Splitting {
+  int64_t workers = 1;      // fewer results than this leave some of the device idle; 1: never split
+  int64_t least_parts = 1;  // fewer are not worth a stage
+  int64_t most_parts = 64;  // for each result
+};
+
+// Errors: kUnsupported (a scan of reads that a keep rule may break).
+Result<Lowered> Lower(const Task& task, const Splitting& splitting);
 
 // Whether a read under `node` of a tensor with a keep rule can fall outside it.
 bool CanBreakKeep(const Lowered& lowered, int node);
@@ -55,4 +61,4 @@ Interval RangeOf(const Affine& affine, const std::vector<Index>& indices);
 
 }  // namespace hiera::interpreter
 
-#endif  // HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_LOWER_H_
+#endif  // HIERA_RUNTIME_DEVICE_INTERPRETER_LOWER_H_

@@ -2,14 +2,14 @@
 #ifndef HIERA_TESTS_UNIT_DEVICE_INTERPRETED_CASE_H_
 #define HIERA_TESTS_UNIT_DEVICE_INTERPRETED_CASE_H_
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "runtime/device/host/interpreter/interpreter.h"
-#include "runtime/device/host/thread_pool.h"
+#include "runtime/device/device.h"
 #include "runtime/task/reference.h"
 #include "runtime/task/task.h"
 
@@ -34,9 +34,11 @@ class InterpretedCase {
     return buffers_[t].data() + kGuard + position * SizeOf(task_.tensors[t].dtype);
   }
 
-  // Runs the interpreter `runs` times on fresh copies; "" or what is wrong.
-  std::string Check(const ThreadPool& pool, int runs = 1) {
-    auto made = MakeInterpreter(task_, pool);
+  // Runs the interpreter that `make` makes of the task `runs` times on fresh copies; "" or what is
+  // wrong.
+  template <typename Make>
+  std::string Check(const Make& make, int runs = 1) {
+    Result<std::unique_ptr<Executable>> made = make(task_);
     if (!made.ok()) return "not made: " + made.status().message();
     auto reference = RunReference(task_, Pointers(&buffers_).data(), scalars_.data());
     if (!reference.ok()) return "no reference: " + reference.status().message();

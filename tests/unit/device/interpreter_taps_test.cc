@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/device/host/cpu.h"
+#include "runtime/device/host/interpreter/interpreter.h"
 #include "runtime/device/host/interpreter/lanes.h"
 #include "runtime/task/parse.h"
 #include "tests/unit/device/interpreted_case.h"
@@ -21,7 +22,8 @@ void Check(const std::string& text, InterpretedCase::Fill fill = InterpretedCase
   static const ThreadPool& pool = *new ThreadPool(2);
   Result<Task> task = ParseTask(text);
   ASSERT_TRUE(task.ok()) << text << "\n" << task.status().message();
-  EXPECT_EQ(InterpretedCase(*task, 29, fill).Check(pool), "") << text;
+  const auto make = [](const Task& t) { return MakeInterpreter(t, pool); };
+  EXPECT_EQ(InterpretedCase(*task, 29, fill).Check(make), "") << text;
 }
 
 std::string Shifted(const std::string& index, int shift) {

@@ -2,8 +2,8 @@
 #ifndef HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_COMPILE_H_
 #define HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_COMPILE_H_
 
-#include "runtime/device/host/interpreter/lower.h"
 #include "runtime/device/host/interpreter/program.h"
+#include "runtime/device/interpreter/lower.h"
 
 namespace hiera::interpreter {
 

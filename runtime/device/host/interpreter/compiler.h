@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device/host/interpreter/lower.h"
 #include "runtime/device/host/interpreter/program.h"
+#include "runtime/device/interpreter/lower.h"
 
 namespace hiera::interpreter {
 

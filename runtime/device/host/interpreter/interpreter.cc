@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "runtime/device/host/interpreter/compile.h"
-#include "runtime/device/host/interpreter/lower.h"
 #include "runtime/device/host/interpreter/run_stage.h"
 #include "runtime/device/host/interpreter/steps.h"
+#include "runtime/device/interpreter/lower.h"
+#include "runtime/device/interpreter/step_plan.h"
 
 namespace hiera {
 namespace interpreter {
@@ -216,14 +217,17 @@ void Interpreter::RunSteps(const Call& call, Memory& memory) const {
 
 Result<std::unique_ptr<Executable>> MakeInterpreter(const Task& task, const ThreadPool& pool) {
   try {
-    auto lowered = interpreter::Lower(task, pool.threads());
+    auto lowered = interpreter::Lower(task, {pool.threads(), pool.threads()});
     if (!lowered.ok()) return lowered.status();
     std::vector<interpreter::Program> programs;
+    std::vector<interpreter::Unwritten> unwritten;
     for (const interpreter::Stage& stage : lowered->stages) {
       programs.push_back(stage.is_scan ? interpreter::Program{}
                                        : interpreter::Compile(*lowered, stage.statement));
+      const bool chooses = programs.back().root_mask != interpreter::kNoSlot;
+      unwritten.push_back({chooses || !programs.back().clips.empty(), chooses});
     }
-    interpreter::StepPlan steps = interpreter::MakeStepPlan(task, *lowered, programs);
+    interpreter::StepPlan steps = interpreter::MakeStepPlan(task, *lowered, unwritten);
     auto made = std::make_unique<interpreter::Interpreter>(*std::move(lowered), std::move(programs),
                                                            std::move(steps), pool);
     interpreter::Memory* memory = made->NewMemory();

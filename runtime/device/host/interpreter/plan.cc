@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "runtime/device/host/interpreter/lanes.h"
+
 namespace hiera::interpreter {
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/device/host/interpreter/lower.h"
+#include "runtime/device/interpreter/lower.h"
 
 namespace hiera::interpreter {
 

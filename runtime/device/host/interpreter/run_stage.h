@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "runtime/device/host/interpreter/frame.h"
-#include "runtime/device/host/interpreter/lower.h"
 #include "runtime/device/host/thread_pool.h"
+#include "runtime/device/interpreter/lower.h"
 
 namespace hiera::interpreter {
 

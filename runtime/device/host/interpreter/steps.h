@@ -1,39 +1,11 @@
-// Steps: which buffers hold the states of a task that runs several steps. Immutable once made.
+// Copies between buffers of equal extents, for tasks that run several steps.
 #ifndef HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_STEPS_H_
 #define HIERA_RUNTIME_DEVICE_HOST_INTERPRETER_STEPS_H_
 
-#include <cstdint>
-#include <vector>
-
 #include "runtime/device/host/interpreter/frame.h"
-#include "runtime/device/host/interpreter/lower.h"
-#include "runtime/task/task.h"
+#include "runtime/device/interpreter/lower.h"
 
 namespace hiera::interpreter {
-
-// An output whose value a later step reads. Before the last step it is written to a spare buffer
-// that no state holds at the time, in the output's own layout; in the last step to where it is
-// bound.
-struct CarriedOutput {
-  int output = -1;
-  int state = -1;         // the state that takes it over
-  int64_t spares = 0;     // how many buffers there are
-  int64_t bytes = 0;      // of one
-  bool keeps = false;     // elements may stay unwritten, always the same ones
-  bool chooses = false;   // which ones may change from step to step
-  bool in_place = false;  // the output is read as well: it stays where it is and is copied
-};
-
-struct StepPlan {
-  int64_t steps = 1;
-  std::vector<Carry> carries;
-  std::vector<CarriedOutput> outputs;
-  int64_t spare_bytes = 0;  // for all spares together
-};
-
-// `programs`: by stage, as compiled.
-StepPlan MakeStepPlan(const Task& task, const Lowered& lowered,
-                      const std::vector<Program>& programs);
 
 // Copies a tensor between two layouts of the same extents.
 void CopyTensor(const View& from, const View& to, const Buffer& shape);
