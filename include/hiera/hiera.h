@@ -121,8 +121,11 @@ typedef struct hiera_op hiera_op;         /* one operator at one shape */
 
 typedef struct hiera_config {
   uint32_t struct_size;
-  uint32_t mode;            /* HIERA_MODE_... */
-  const char* device;       /* "host"; NULL or "auto": the best there is */
+  uint32_t mode; /* HIERA_MODE_... */
+  /* "host"; "cuda" (the device of the thread's current context, else the first), "cuda:N" or
+   * "cuda:GPU-UUID". NULL or "auto": "host". The pointers of a run are the device's own; its stream
+   * is a CUstream, NULL the legacy default stream, CU_STREAM_PER_THREAD the thread's own. */
+  const char* device;
   const char* store_dir;    /* NULL: HIERA_STORE, else the user's cache folder */
   const char* planner_path; /* NULL: HIERA_PLANNER, else beside the library, else on PATH */
   uint32_t threads;         /* host device: threads a run may use; 0: every usable core */

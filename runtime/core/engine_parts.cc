@@ -47,15 +47,18 @@ Result<std::unique_ptr<Device>> DeviceOf(const hiera_config& config) {
     return MakeHostDevice(static_cast<int>(config.threads));
   }
   if (name == "cuda" || name.starts_with("cuda:")) {
-    return Unsupported("hiera_config.device is \"" + name +
-                       "\", but this build of HIERA has the host device alone; use \"host\"");
+    Result<std::unique_ptr<Device>> device = MakeCudaDevice(name);
+    if (device.ok()) return device;
+    const Status& why = device.status();
+    return Status(why.code(), "hiera_config.device is \"" + name + "\": " + why.message());
   }
   return InvalidArgument("hiera_config.device is \"" + name +
-                         "\", which is no device; use \"host\", or NULL for the best there is");
+                         "\", which is no device; use \"host\", \"cuda\", \"cuda:N\" or "
+                         "\"cuda:GPU-UUID\"");
 }
 
 Result<Baseline> BuiltInBaseline(Device& device, const Task& task) {
-  Result<Baseline> library = LibraryBaseline(task);
+  Result<Baseline> library = LibraryBaseline(device, task);
   if (library.ok()) return library;
   Log(LogLevel::kDebug, "no library baseline: " + library.status().message());
   Result<std::unique_ptr<Executable>> interpreter = device.Interpret(task);

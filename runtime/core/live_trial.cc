@@ -1,6 +1,7 @@
 #include "runtime/core/live_trial.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hiera {
 namespace {
@@ -15,12 +16,14 @@ LiveTrial::LiveTrial(const Active& incumbent, const Active& variant, const Execu
       variant_(variant),
       baseline_(baseline),
       can_redo_(can_redo),
+      device_(device),
       listener_(listener) {
   for (auto& timer : timers_) timer = device.MakeTimer();
 }
 
 hiera_status LiveTrial::Run(const Call& call) const noexcept {
   if (const Active* decided = winner()) return RunUntimed(*decided, call);
+  if (device_.IsCapturing(call.stream)) return RunUntimed(incumbent_, call);
   const int limit = CallsOf(stage_.load(std::memory_order_acquire));
   int mine = begun_.load(std::memory_order_relaxed);
   do {
@@ -66,10 +69,12 @@ void LiveTrial::TryDecide() const noexcept {
     const int call = 2 * (pair + 1);
     const double incumbent_ns = timers_[call]->ElapsedNs();
     const double variant_ns = timers_[call + 1]->ElapsedNs();
-    complete = incumbent_ns >= 0 && variant_ns >= 0;
-    incumbent_times[pair] = incumbent_ns;
-    // A call that the variant could not take counts against it.
-    ratios[pair] = unfit_[call + 1] ? 0 : std::max(incumbent_ns, 1.0) / std::max(variant_ns, 1.0);
+    complete = !(incumbent_ns < 0) && !(variant_ns < 0);
+    const bool lost = std::isnan(incumbent_ns) || std::isnan(variant_ns);
+    incumbent_times[pair] = lost ? 0 : incumbent_ns;
+    // A call that the variant could not take, or whose time was lost, counts against it.
+    ratios[pair] =
+        unfit_[call + 1] || lost ? 0 : std::max(incumbent_ns, 1.0) / std::max(variant_ns, 1.0);
   }
   if (!complete || winner() != nullptr) {
     deciding_.store(false, std::memory_order_release);

@@ -10,7 +10,8 @@
 // incumbent. The pair before the first is not counted: it warms the variant up.
 //
 // Borrows everything it is given. Run: any thread; allocates and locks nothing. While a stage waits
-// for calls in flight, and after the end, calls run the incumbent or the winner untimed.
+// for calls in flight, and after the end, calls run the incumbent or the winner untimed. So do
+// calls that become part of a graph.
 #ifndef HIERA_RUNTIME_CORE_LIVE_TRIAL_H_
 #define HIERA_RUNTIME_CORE_LIVE_TRIAL_H_
 
@@ -64,6 +65,7 @@ class LiveTrial final : public Executable {
   const Active& variant_;
   const Executable& baseline_;
   const bool can_redo_;
+  const Device& device_;
   Listener& listener_;
   std::array<std::unique_ptr<CallTimer>, kMaxCalls> timers_;  // even: incumbent, odd: variant
   mutable std::array<bool, kMaxCalls> unfit_{};

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "runtime/ipc/paths.h"
+#include "runtime/library/cuda/cuda_library.h"
 #include "runtime/library/library.h"
 
 namespace hiera {
@@ -13,12 +14,18 @@ Result<std::unique_ptr<Executable>> LoadVariant(Device& device, const std::strin
     HIERA_RETURN_IF_ERROR(CheckRequirement(requirement));
   }
   if (std::string_view(variant.plan.text).starts_with(kLibraryPlan)) {
+    // A library of the host would read the device's addresses as its own.
+    if (device.name() != "host" && !IsCudaLibraryPlan(variant.plan.text)) {
+      return InvalidArgument("a library of the host cannot compute on " +
+                             std::string(device.name()));
+    }
     return LoadLibraryPlan(task, variant.plan);
   }
   return device.Load(task, variant.plan, ArtifactPath(store_path, variant.artifact));
 }
 
-Result<Baseline> LibraryBaseline(const Task& task) {
+Result<Baseline> LibraryBaseline(const Device& device, const Task& task) {
+  if (device.name() != "host") return Unsupported("no library baseline on this device");
   Result<std::vector<LaunchPlan>> plans = LibraryPlans(task);
   if (!plans.ok()) return plans.status();
   if (plans->empty()) return Unsupported("no library call computes this task");

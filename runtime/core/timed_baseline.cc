@@ -1,13 +1,16 @@
 #include "runtime/core/timed_baseline.h"
 
+#include <cmath>
+
 namespace hiera {
 
 TimedBaseline::TimedBaseline(const Executable& baseline, Device& device, Listener& listener)
-    : baseline_(baseline), listener_(listener) {
+    : baseline_(baseline), device_(device), listener_(listener) {
   for (auto& timer : timers_) timer = device.MakeTimer();
 }
 
 hiera_status TimedBaseline::Run(const Call& call) const noexcept {
+  if (device_.IsCapturing(call.stream)) return baseline_.Run(call);
   int mine = begun_.load(std::memory_order_relaxed);
   if (mine < kCalls) mine = begun_.fetch_add(1, std::memory_order_relaxed);
   if (mine >= kCalls) {
@@ -34,6 +37,7 @@ void TimedBaseline::TryFinish() const noexcept {
       finishing_.store(false, std::memory_order_release);
       return;
     }
+    if (std::isnan(ns)) continue;
     int at = count++;  // sorted as they come: eight at the most
     for (; at > 0 && times[at - 1] > ns; --at) times[at] = times[at - 1];
     times[at] = ns;

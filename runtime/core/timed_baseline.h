@@ -1,6 +1,7 @@
 // TimedBaseline: the baseline while its first calls are timed, so that the planner knows what it
 // has to beat in this application. A slot starts with it and goes over to the plain baseline when
-// the calls are done; a call that still holds it then runs the plain baseline.
+// the calls are done; a call that still holds it then runs the plain baseline. So does a call that
+// becomes part of a graph: it takes no time now.
 //
 // Borrows the baseline and the listener. Run: any thread; allocates and locks nothing.
 #ifndef HIERA_RUNTIME_CORE_TIMED_BASELINE_H_
@@ -33,6 +34,7 @@ class TimedBaseline final : public Executable {
   void TryFinish() const noexcept;
 
   const Executable& baseline_;
+  const Device& device_;
   Listener& listener_;
   std::array<std::unique_ptr<CallTimer>, kCalls> timers_;
   mutable std::array<bool, kCalls> failed_{};  // written by its call, read after the last one

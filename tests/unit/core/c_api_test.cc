@@ -62,8 +62,9 @@ TEST_F(CApiTest, ConfigurationsNameTheFieldAtFault) {
   config = HIERA_CONFIG_INIT;
   config.device = "abacus";
   ExpectConfigRefused(config, HIERA_INVALID_ARGUMENT, "hiera_config.device is \"abacus\"");
-  config.device = "cuda:0";
-  ExpectConfigRefused(config, HIERA_UNSUPPORTED, "host device alone");
+  // No machine has so many; most that run this test have none.
+  config.device = "cuda:1000";
+  ExpectConfigRefused(config, HIERA_UNSUPPORTED, "hiera_config.device is \"cuda:1000\": ");
   config = HIERA_CONFIG_INIT;
   config.threads = 1000000;
   ExpectConfigRefused(config, HIERA_INVALID_ARGUMENT, "hiera_config.threads is 1000000");

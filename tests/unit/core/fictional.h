@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ namespace hiera::fictional {
 
 // Time passes only where an executable says so; each thread has its own.
 inline thread_local double t_now_ns = 0;
+inline thread_local bool t_lose_intervals = false;
 
 // Stores `mark` in the last of two pointers.
 class Marker final : public Executable {
@@ -48,7 +50,7 @@ class Marker final : public Executable {
 class Timer final : public CallTimer {
  public:
   void Begin(void*) noexcept override { begin_ = t_now_ns; }
-  void End(void*) noexcept override { elapsed_ = t_now_ns - begin_; }
+  void End(void*) noexcept override { elapsed_ = t_lose_intervals ? NAN : t_now_ns - begin_; }
   double ElapsedNs() noexcept override { return elapsed_; }
 
  private:
@@ -69,7 +71,10 @@ class FictionalDevice final : public Device {
     return Unsupported("a fictional device interprets nothing");
   }
   std::unique_ptr<CallTimer> MakeTimer() override { return std::make_unique<Timer>(); }
+  bool IsCapturing(void*) const noexcept override { return capturing; }
   Status Synchronise(void*) override { return {}; }
+
+  bool capturing = false;
 
  private:
   Fingerprint fingerprint_;

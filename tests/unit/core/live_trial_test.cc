@@ -89,6 +89,28 @@ TEST_F(LiveTrialTest, AClearLoserIsDroppedAfterSixPairs) {
   EXPECT_EQ(slow.calls(), 7) << "no call goes to a loser";
 }
 
+TEST_F(LiveTrialTest, CallsThatAreCapturedRunTheIncumbentAndDecideNothing) {
+  const Scripted slow({100}), fast({50});
+  LiveTrial& trial = Make(slow, fast);
+  device_.capturing = true;
+  for (int i = 0; i < 100; ++i) trial.Run({buffers_.pointers, nullptr, nullptr});
+  EXPECT_EQ(trial.winner(), nullptr);
+  EXPECT_EQ(slow.calls(), 100);
+  EXPECT_EQ(fast.calls(), 0);
+  device_.capturing = false;
+  EXPECT_EQ(CallsToDecision(), 14);
+  EXPECT_EQ(trial.winner(), &variant_);
+}
+
+TEST_F(LiveTrialTest, LostIntervalsCountAgainstTheVariant) {
+  const Scripted slow({100}), fast({50});
+  LiveTrial& trial = Make(slow, fast);
+  fictional::t_lose_intervals = true;
+  EXPECT_EQ(CallsToDecision(), 14);
+  fictional::t_lose_intervals = false;
+  EXPECT_EQ(trial.winner(), &incumbent_);
+}
+
 TEST_F(LiveTrialTest, ATieKeepsTheIncumbent) {
   const Scripted one({100}), other({100});
   LiveTrial& trial = Make(one, other);

@@ -73,6 +73,29 @@ TEST_F(SlotTest, StartsWithTheBaselineAndTimesItsFirstEightCalls) {
   EXPECT_EQ(slot.generation(), 0u);
 }
 
+TEST_F(SlotTest, CallsThatAreCapturedAreNotTimed) {
+  Slot& slot = Make(fictional::Scaling(2));
+  device_.capturing = true;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Run(), 1);
+  EXPECT_EQ(slot.baseline_ns(), 0);
+  device_.capturing = false;
+  for (int i = 0; i < 7; ++i) Run();
+  EXPECT_EQ(slot.baseline_ns(), 0);
+  Run();
+  EXPECT_EQ(slot.baseline_ns(), 100);
+}
+
+TEST_F(SlotTest, LostIntervalsTakeNoPart) {
+  Slot& slot = Make(fictional::Scaling(2));
+  for (int i = 0; i < 8; ++i) {
+    fictional::t_lose_intervals = i % 2 == 0;
+    Run();
+  }
+  fictional::t_lose_intervals = false;
+  EXPECT_EQ(slot.baseline_ns(), 100);
+  EXPECT_EQ(slot.Current()->executable, baseline_);
+}
+
 TEST_F(SlotTest, CallsThatFailAreNotTimed) {
   Slot& slot = Make(fictional::Scaling(2));
   baseline_->status = HIERA_DEVICE_ERROR;

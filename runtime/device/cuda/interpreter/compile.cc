@@ -67,77 +67,58 @@ bool Chooses(const Lowered& l, int node, bool chosen) {
 
 }  // namespace
 
+namespace {
+
+// By type of the operands; kStop where there is none.
+struct Codes {
+  Op op;
+  Code real, integer, boolean;
+};
+constexpr Code kNo = Code::kStop;
+constexpr Codes kCodes[] = {
+    {Op::kNeg, Code::kNeg, Code::kNegInt, kNo},
+    {Op::kAbs, Code::kAbs, Code::kAbsInt, kNo},
+    {Op::kExp, Code::kExp, kNo, kNo},
+    {Op::kLog, Code::kLog, kNo, kNo},
+    {Op::kSin, Code::kSin, kNo, kNo},
+    {Op::kCos, Code::kCos, kNo, kNo},
+    {Op::kSqrt, Code::kSqrt, kNo, kNo},
+    {Op::kRsqrt, Code::kRsqrt, kNo, kNo},
+    {Op::kTanh, Code::kTanh, kNo, kNo},
+    {Op::kErf, Code::kErf, kNo, kNo},
+    {Op::kSigmoid, Code::kSigmoid, kNo, kNo},
+    {Op::kRelu, Code::kRelu, kNo, kNo},
+    {Op::kGelu, Code::kGelu, kNo, kNo},
+    {Op::kSilu, Code::kSilu, kNo, kNo},
+    {Op::kFloor, Code::kFloor, kNo, kNo},
+    {Op::kNot, kNo, kNo, Code::kNot},
+    {Op::kToReal, kNo, Code::kToRealInt, Code::kToRealBool},
+    {Op::kAdd, Code::kAdd, Code::kAddInt, kNo},
+    {Op::kSub, Code::kSub, Code::kSubInt, kNo},
+    {Op::kMul, Code::kMul, Code::kMulInt, kNo},
+    {Op::kDiv, Code::kDiv, kNo, kNo},
+    {Op::kPow, Code::kPow, kNo, kNo},
+    {Op::kMin, Code::kMin, Code::kMinInt, Code::kMinBool},
+    {Op::kMax, Code::kMax, Code::kMaxInt, Code::kMaxBool},
+    {Op::kMod, kNo, Code::kModInt, kNo},
+    {Op::kLess, Code::kLess, Code::kLessInt, Code::kLessBool},
+    {Op::kLessEqual, Code::kLessEqual, Code::kLessEqualInt, Code::kLessEqualBool},
+    {Op::kEqual, Code::kEqual, Code::kEqualInt, Code::kEqualBool},
+    {Op::kNotEqual, Code::kNotEqual, Code::kNotEqualInt, Code::kNotEqualBool},
+    {Op::kAnd, kNo, kNo, Code::kAnd},
+    {Op::kOr, kNo, kNo, Code::kOr},
+};
+
+}  // namespace
+
 Code CodeOf(Op op, ValueType operands) {
-  const auto pick = [operands](Code real, Code integer, Code boolean) {
-    return operands == ValueType::kReal ? real : operands == ValueType::kInt ? integer : boolean;
-  };
-  constexpr Code kNo = Code::kStop;
-  switch (op) {
-    case Op::kNeg:
-      return pick(Code::kNeg, Code::kNegInt, kNo);
-    case Op::kAbs:
-      return pick(Code::kAbs, Code::kAbsInt, kNo);
-    case Op::kExp:
-      return Code::kExp;
-    case Op::kLog:
-      return Code::kLog;
-    case Op::kSin:
-      return Code::kSin;
-    case Op::kCos:
-      return Code::kCos;
-    case Op::kSqrt:
-      return Code::kSqrt;
-    case Op::kRsqrt:
-      return Code::kRsqrt;
-    case Op::kTanh:
-      return Code::kTanh;
-    case Op::kErf:
-      return Code::kErf;
-    case Op::kSigmoid:
-      return Code::kSigmoid;
-    case Op::kRelu:
-      return Code::kRelu;
-    case Op::kGelu:
-      return Code::kGelu;
-    case Op::kSilu:
-      return Code::kSilu;
-    case Op::kFloor:
-      return Code::kFloor;
-    case Op::kNot:
-      return Code::kNot;
-    case Op::kToReal:
-      return pick(kNo, Code::kToRealInt, Code::kToRealBool);
-    case Op::kAdd:
-      return pick(Code::kAdd, Code::kAddInt, kNo);
-    case Op::kSub:
-      return pick(Code::kSub, Code::kSubInt, kNo);
-    case Op::kMul:
-      return pick(Code::kMul, Code::kMulInt, kNo);
-    case Op::kDiv:
-      return Code::kDiv;
-    case Op::kPow:
-      return Code::kPow;
-    case Op::kMin:
-      return pick(Code::kMin, Code::kMinInt, Code::kMinBool);
-    case Op::kMax:
-      return pick(Code::kMax, Code::kMaxInt, Code::kMaxBool);
-    case Op::kMod:
-      return Code::kModInt;
-    case Op::kLess:
-      return pick(Code::kLess, Code::kLessInt, Code::kLessBool);
-    case Op::kLessEqual:
-      return pick(Code::kLessEqual, Code::kLessEqualInt, Code::kLessEqualBool);
-    case Op::kEqual:
-      return pick(Code::kEqual, Code::kEqualInt, Code::kEqualBool);
-    case Op::kNotEqual:
-      return pick(Code::kNotEqual, Code::kNotEqualInt, Code::kNotEqualBool);
-    case Op::kAnd:
-      return Code::kAnd;
-    case Op::kOr:
-      return Code::kOr;
-    default:
-      return kNo;
+  for (const Codes& codes : kCodes) {
+    if (codes.op != op) continue;
+    return operands == ValueType::kReal  ? codes.real
+           : operands == ValueType::kInt ? codes.integer
+                                         : codes.boolean;
   }
+  return kNo;
 }
 
 Compiler::Compiler(const Lowered& lowered, const Statement& statement, uint32_t team, bool shares)
