@@ -187,11 +187,14 @@ void Builder::Poll() {
   }
 }
 
-BuildResult Builder::Take(int ticket) {
+BuildResult Builder::Take(int ticket, int64_t deadline_ns) {
   const auto found = jobs_.find(ticket);
   if (found == jobs_.end()) return {false, "no such build", "", "", 0};
   Resume();
   for (Poll(); !found->second.done; Poll()) {
+    if (deadline_ns != 0 && MonotonicNs() > deadline_ns) {
+      return {false, "the search's time ran out before it was built", "", "", 0};
+    }
     if (found->second.running) {
       found->second.child.Wait(kTickMs);
     } else {

@@ -43,8 +43,9 @@ class Builder {
   // Queues a build and starts it if fewer than two are running. `seconds` is its wall budget from
   // its own start on; `nice` its priority. Tickets are never reused.
   int Start(const Candidate& candidate, Arithmetic arithmetic, double seconds, int nice);
-  // Drives all builds until this one has ended. Each ticket is taken once.
-  BuildResult Take(int ticket);
+  // Drives all builds until this one has ended, or until the deadline, where there is one: then it
+  // is a failure that says so. Each ticket is taken once.
+  BuildResult Take(int ticket, int64_t deadline_ns = 0);
   // Looks after running builds without waiting: starts queued ones, ends late ones.
   void Poll();
   // Stops and continues the running compilers, so that they do not disturb a measurement; the time

@@ -24,6 +24,14 @@ constexpr double kSetUpSeconds = 10;
 constexpr double kLeastRunSeconds = 2;
 constexpr double kTimesPlain = 20;  // a run slower than this many interpreters has hung
 
+// A candidate whose faster run of the first trial takes longer than so many times the incumbent,
+// and so much more, has no chance. The first is for caches that the incumbent's runs find warm, the
+// second for pages touched for the first time and threads that were asleep.
+constexpr double kHopeless = 8;
+constexpr double kColdNs = 10e6;
+// A noisy ratio whose interval ends below this is not measured again.
+constexpr double kSurelySlower = 0.5;
+
 // While a key is young its builds may take about a quarter of a busy processor, then a twentieth:
 // the weights of these priorities beside an ordinary process, in the kernel's table, are 335 and 56
 // to 1024.
@@ -51,6 +59,10 @@ std::string Nanoseconds(double ns) {
 uint64_t Secret() {
   std::random_device device;
   return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+Finding OutOfTime() {
+  return {Verdict::kTimedOut, "the search's time ran out before it was judged"};
 }
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -134,6 +146,7 @@ Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
 void Judge::Handle(const JudgeRequest& request,
                    const std::function<bool(const JudgeReport&)>& report) {
   const int64_t begin_ns = MonotonicNs();
+  deadline_ns_ = request.seconds > 0 ? begin_ns + static_cast<int64_t>(request.seconds * 1e9) : 0;
   auto prepared = Prepare(request.canonical);
   const int nice = BuildNice(request.canonical);
   std::vector<int> tickets(request.candidates.size(), 0);
@@ -160,7 +173,7 @@ void Judge::Handle(const JudgeRequest& request,
     } else {
       BuildResult build;
       build.ok = tickets[i] == 0;
-      if (tickets[i] != 0) build = builder_.Take(tickets[i]);
+      if (tickets[i] != 0) build = builder_.Take(tickets[i], deadline_ns_);
       one.build_seconds = build.seconds;
       if (build.ok) {
         JudgeOne(**prepared, request, build, one);
@@ -213,6 +226,7 @@ Judge::MaybeFinding Judge::Hear(PreparedTask& prepared, const JudgeRequest& requ
                   request,  request.candidates[report.candidate],
                   build,    {},
                   {},       report};
+  if (SecondsLeft() <= 0) return OutOfTime();
   if (auto finding = StartWorker(hearing)) return finding;
   for (const uint32_t trial : hearing.course.before) {
     if (auto finding = Verify(hearing, trial)) return finding;
@@ -258,7 +272,8 @@ Judge::MaybeFinding Judge::StartWorker(Hearing& hearing) {
                    "no worker could be started: " + worker.status().message()};
   }
   hearing.worker = *std::move(worker);
-  auto outcome = hearing.worker.SetUp(setup, kSetUpSeconds + RunTimeout(hearing));
+  auto outcome = hearing.worker.SetUp(
+      setup, std::min(kSetUpSeconds + RunTimeout(hearing), std::max(SecondsLeft(), 0.0)));
   if (!outcome.finding && !outcome.reply.message.empty()) {
     Log(LogLevel::kDebug, "the sandbox lacks: " + outcome.reply.message);
   }
@@ -269,19 +284,54 @@ double Judge::RunTimeout(const Hearing& hearing) const {
   return kLeastRunSeconds + kTimesPlain * hearing.prepared.plain_seconds();
 }
 
+double Judge::SecondsLeft() const {
+  return deadline_ns_ == 0 ? INFINITY : static_cast<double>(deadline_ns_ - MonotonicNs()) * 1e-9;
+}
+
+WorkerProcess::Outcome Judge::Ask(Hearing& hearing, const WorkerRequest& request, double seconds) {
+  const double left = SecondsLeft();
+  if (left <= 0) return {OutOfTime(), {}};
+  auto outcome = hearing.worker.Ask(request, std::min(seconds, left));
+  if (left < seconds && outcome.finding && outcome.finding->verdict == Verdict::kTimedOut) {
+    outcome.finding = OutOfTime();
+  }
+  return outcome;
+}
+
+Judge::MaybeFinding Judge::GiveUp(Hearing& hearing, double run_ns) const {
+  double incumbent_ns = hearing.request.give_up_ns;
+  if (incumbent_ns <= 0 && hearing.request.incumbent.kind == Incumbent::Kind::kInterpreter) {
+    incumbent_ns = hearing.prepared.plain_seconds() * 1e9;
+  }
+  if (incumbent_ns <= 0 || run_ns <= kHopeless * incumbent_ns + kColdNs) return std::nullopt;
+  JudgeReport& report = hearing.report;
+  report.time_ns = run_ns;
+  report.baseline_ns = incumbent_ns;
+  report.ratio = report.ratio_low = incumbent_ns / run_ns;
+  return Finding{Verdict::kNotFaster, "given up: a run took " + Nanoseconds(run_ns) +
+                                          ", the incumbent takes " + Nanoseconds(incumbent_ns)};
+}
+
 Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
   const Trial& trial = hearing.prepared.trials()[number];
   const Task& task = hearing.prepared.task();
   const Layout& layout = hearing.prepared.layout();
   std::byte* outputs = hearing.prepared.output_view();
   std::vector<std::byte> earlier;
+  double least_ns = INFINITY;
   for (const uint8_t poison : kPoison) {
     PrepareOutputs(task, layout, trial.placement, trial.view.data(), poison, outputs);
     WorkerRequest request;
     request.kind = WorkerRequest::Kind::kRun;
     request.trial = hearing.positions[number];
-    auto outcome = hearing.worker.Ask(request, RunTimeout(hearing));
+    const int64_t begin = MonotonicNs();
+    const int64_t processor_begin = hearing.worker.ProcessorNs();
+    auto outcome = Ask(hearing, request, RunTimeout(hearing));
     if (outcome.finding) return outcome.finding;
+    // Others may be using the processors: then the worker was not charged all of the time.
+    const int64_t ns =
+        std::min(MonotonicNs() - begin, hearing.worker.ProcessorNs() - processor_begin);
+    least_ns = std::min(least_ns, static_cast<double>(ns));
     const FinishedRun run{task, layout, trial.placement, poison, trial.view.data(), outputs};
     auto finding = CheckRun(run, trial.expectation);
     if (!finding && !earlier.empty()) finding = CheckRepeated(run, earlier.data(), kPoison[0]);
@@ -292,7 +342,7 @@ Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
     }
     if (task.contract.deterministic) earlier.assign(outputs, outputs + layout.bytes);
   }
-  return std::nullopt;
+  return number == hearing.course.before.front() ? GiveUp(hearing, least_ns) : std::nullopt;
 }
 
 Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
@@ -311,7 +361,7 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
     PrepareOutputs(task, layout, trial.placement, trial.view.data(), kPoison[1], outputs);
     builder_.Pause();
     const ProcessorTimes before = ReadTimes(hearing.worker.pid());
-    auto outcome = hearing.worker.Ask(request, 5 * request.seconds + 3 * RunTimeout(hearing));
+    auto outcome = Ask(hearing, request, 5 * request.seconds + 3 * RunTimeout(hearing));
     const ProcessorTimes after = ReadTimes(hearing.worker.pid());
     builder_.Resume();
     if (outcome.finding) return outcome.finding;
@@ -338,7 +388,8 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
                   report.ratio, report.ratio_low, candidate_ns.size(),
                   report.provisional ? ", noisy" : "");
     report.detail = text;
-    if (!report.provisional) break;
+    const bool surely_slower = !incumbent_ns.empty() && ratio.high < kSurelySlower;
+    if (!report.provisional || surely_slower) break;
   }
   if (report.time_ns > 0) return std::nullopt;
   return Finding{Verdict::kMisbehaved, "the time of a call came out as zero"};
@@ -355,7 +406,7 @@ Judge::MaybeFinding Judge::CheckClock(Hearing& hearing) {
   for (int i = 0; i < kClockTries; ++i) {
     const int64_t begin = MonotonicNs();
     const int64_t processor_begin = hearing.worker.ProcessorNs();
-    auto outcome = hearing.worker.Ask(request, 100 * told_ns * 1e-9 + RunTimeout(hearing));
+    auto outcome = Ask(hearing, request, 100 * told_ns * 1e-9 + RunTimeout(hearing));
     if (outcome.finding) return outcome.finding;
     // What the kernel charged the worker, on all its threads, is not stretched by others' work.
     const double wall_ns = static_cast<double>(MonotonicNs() - begin);

@@ -57,6 +57,7 @@ class Judge {
     std::vector<uint32_t> positions;  // of every trial among the worker's; by trial number
     JudgeReport& report;
   };
+  // Why a hearing ends before its time.
   using MaybeFinding = std::optional<Finding>;
 
   Judge(Device& device, JudgeOptions options, Builder builder);
@@ -69,9 +70,14 @@ class Judge {
                     JudgeReport& report);
   MaybeFinding StartWorker(Hearing& hearing);
   MaybeFinding Verify(Hearing& hearing, uint32_t trial);
+  // Whether a run of that time is so slow that the rest is not worth its time.
+  MaybeFinding GiveUp(Hearing& hearing, double run_ns) const;
   MaybeFinding Measure(Hearing& hearing);
   MaybeFinding CheckClock(Hearing& hearing);
+  // As WorkerProcess::Ask, within the time that the request leaves.
+  WorkerProcess::Outcome Ask(Hearing& hearing, const WorkerRequest& request, double seconds);
   double RunTimeout(const Hearing& hearing) const;
+  double SecondsLeft() const;
   const MachineFacts& Facts();
   int BuildNice(const std::string& canonical);
 
@@ -82,6 +88,7 @@ class Judge {
   std::list<std::unique_ptr<PreparedTask>> tasks_;  // most recently used first
   std::string building_for_;                        // canonical text of the last request
   int64_t building_since_ns_ = 0;
+  int64_t deadline_ns_ = 0;  // of the request at hand; 0: none
 };
 
 }  // namespace hiera

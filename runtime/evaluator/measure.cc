@@ -16,6 +16,8 @@ constexpr int kEnoughPairs = 9;    // within a larger budget
 constexpr double kOverBudget = 3;  // how much larger
 constexpr int kWarmCalls = 3;
 constexpr double kWarmNs = 2e6;  // of warm calls, at most
+// A candidate that takes this many times as long, in the warm-up and in a first pair, has lost.
+constexpr double kClearlySlower = 3;
 
 // One of the two, with as many calls a sample as it needs.
 struct Contender {
@@ -37,7 +39,7 @@ double Sample(const Contender& contender, const Call& call, const MeasureOptions
   return static_cast<double>(end - begin) / static_cast<double>(contender.calls);
 }
 
-// Runs a few calls and sets how many make a sample of `sample_ns`. Returns the time of a call.
+// Runs a few calls and sets how many make a sample of `sample_ns`. Returns the time of a sample.
 double WarmUp(Contender& contender, const Call& call, const MeasureOptions& options,
               double sample_ns) {
   double least = 0;
@@ -68,12 +70,16 @@ Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executab
   const double sample_ns = std::max(kShortestSampleNs, budget_ns / (2 * kMostPairs));
   Contender second{candidate, Phase::kCandidate};
   Contender first{incumbent == nullptr ? candidate : *incumbent, Phase::kIncumbent};
-  double pair_ns = WarmUp(second, call, options, sample_ns);
-  if (pair_ns < 0) return refused;
+  const double second_ns = WarmUp(second, call, options, sample_ns);
+  if (second_ns < 0) return refused;
+  double pair_ns = second_ns;
+  bool lost = false;
   if (incumbent != nullptr) {
     const double first_ns = WarmUp(first, call, options, sample_ns);
     if (first_ns < 0) return refused;
     pair_ns += first_ns;
+    lost = second_ns / static_cast<double>(second.calls) >
+           kClearlySlower * first_ns / static_cast<double>(first.calls);
   }
 
   MeasuredPairs pairs;
@@ -90,6 +96,7 @@ Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executab
     const double ns = Sample(second, call, options);
     if (ns < 0) return refused;
     pairs.candidate_ns.push_back(ns);
+    if (i == 0 && lost && ns > kClearlySlower * pairs.incumbent_ns[0]) break;
   }
   return pairs;
 }

@@ -23,7 +23,8 @@ struct MeasuredPairs {
 };
 
 // Samples in turns, A B A B, each of so many calls that it lasts 20 us or more. After a warm-up, at
-// least three pairs, whatever the budget. Errors: kDeviceError (one of the two refused to run).
+// least three pairs, whatever the budget, but for a candidate that the first finds clearly slower.
+// Errors: kDeviceError (one of the two refused to run).
 Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executable& candidate,
                                      const Call& call, const MeasureOptions& options);
 

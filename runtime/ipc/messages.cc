@@ -198,7 +198,8 @@ void Fields(A& a, M& m) {
 }
 template <typename A, Is<JudgeRequest> M>
 void Fields(A& a, M& m) {
-  a(m.id, m.canonical, m.incumbent, m.candidates, m.build_seconds, m.measure_seconds, m.full);
+  a(m.id, m.canonical, m.incumbent, m.candidates, m.build_seconds, m.measure_seconds, m.full,
+    m.give_up_ns, m.seconds);
 }
 template <typename A, Is<MachineReport> M>
 void Fields(A& a, M& m) {

@@ -115,6 +115,11 @@ struct JudgeRequest {
   double measure_seconds = 0.2;  // per candidate: interleaved with the incumbent
   // A first look verifies on few elements; the full one is needed before anything is published.
   bool full = false;
+  // What is known of the time to beat; a candidate that takes many times as long is not looked at
+  // any further. 0: nothing is known.
+  double give_up_ns = 0;
+  // Wall time for all of it; what is then not judged has timed out. 0: any.
+  double seconds = 0;
 };
 
 // What do the device's libraries offer for a task? Runs nothing of what they offer. Answered by one

@@ -13,6 +13,7 @@ namespace hiera {
 namespace {
 
 constexpr double kBuildSeconds = 20;
+constexpr double kLeastJudgeSeconds = 1;  // what is begun at the last moment may end
 constexpr double kFirstMeasureSeconds = 0.1;
 constexpr double kScreenMeasureSeconds = 0.06;
 constexpr double kFinalMeasureSeconds = 0.3;
@@ -183,9 +184,11 @@ class Searcher {
     request.canonical = input_.canonical;
     request.incumbent = incumbent;
     request.candidates = candidates;
-    request.build_seconds = std::clamp(SecondsLeft(), 1.0, kBuildSeconds);
+    request.build_seconds = std::clamp(SecondsLeft(), kLeastJudgeSeconds, kBuildSeconds);
     request.measure_seconds = measure_seconds;
     request.full = full;
+    request.give_up_ns = best_ ? best_->time_ns : hooks_.baseline_ns();
+    request.seconds = std::max(SecondsLeft(), kLeastJudgeSeconds);
     return request;
   }
 

@@ -88,10 +88,15 @@ class Evaluator {
   JudgeReport Judge(const std::string& task, const Candidate& candidate,
                     const Incumbent& incumbent = {Incumbent::Kind::kNone, {}, "", ""}) {
     JudgeRequest request;
-    request.id = ++id_;
     request.canonical = task;
     request.incumbent = incumbent;
     request.candidates = {candidate};
+    return Judge(request);
+  }
+
+  // In full, and measured for a short while.
+  JudgeReport Judge(JudgeRequest request) {
+    request.id = ++id_;
     request.measure_seconds = 0.02;
     request.full = true;
     EXPECT_TRUE(channel_.Send(request, 1000).ok());
@@ -186,6 +191,61 @@ TEST_F(EvaluatorCandidates, WithoutAnIncumbentOnlyTheTimeIsTold) {
   EXPECT_GT(report.time_ns, 0);
   EXPECT_EQ(report.baseline_ns, 0);
   EXPECT_EQ(report.ratio, 0);
+}
+
+// Takes 40 ms at least on any processor there is, by counting: a candidate can't ask for the time.
+constexpr const char* kSpin =
+    "static void Spin() { for (volatile long i = 0; i < 50000000; ++i) {} }\n"
+    "static int calls;";
+
+TEST_F(EvaluatorCandidates, TheHopelessAreGivenUpAfterTheFirstTrial) {
+  JudgeRequest request;
+  request.canonical = kTask;
+  request.incumbent.kind = Incumbent::Kind::kNone;
+  // The third call, were there one, would be wrong.
+  request.candidates = {
+      Of(Variant("Spin(); Honest(call); if (++calls > 2) C(call)[5] += 1;", kSpin))};
+  request.give_up_ns = 1e6;
+  const JudgeReport report = evaluator_->Judge(request);
+  EXPECT_EQ(report.verdict, Verdict::kNotFaster) << report.detail;
+  EXPECT_NE(report.detail.find("given up: a run took"), std::string::npos) << report.detail;
+  EXPECT_NE(report.detail.find("the incumbent takes 1 ms"), std::string::npos) << report.detail;
+  EXPECT_FALSE(report.verified);
+  EXPECT_GT(report.time_ns, 18e6);
+  EXPECT_DOUBLE_EQ(report.ratio, 1e6 / report.time_ns);
+  EXPECT_DOUBLE_EQ(report.ratio_low, report.ratio);
+
+  // The interpreter's own time is as good.
+  request.give_up_ns = 0;
+  request.incumbent.kind = Incumbent::Kind::kInterpreter;
+  EXPECT_NE(evaluator_->Judge(request).detail.find("given up"), std::string::npos);
+
+  // What takes less than several times as long is judged to its end.
+  request.give_up_ns = 1e9;
+  const JudgeReport heard = evaluator_->Judge(request);
+  EXPECT_EQ(heard.verdict, Verdict::kWrong) << heard.detail;
+}
+
+TEST_F(EvaluatorCandidates, WrongIsToldBeforeHopeless) {
+  JudgeRequest request;
+  request.canonical = kTask;
+  request.candidates = {Of(Variant("Spin(); Honest(call); C(call)[5] += 1;", kSpin))};
+  request.give_up_ns = 1000;
+  const JudgeReport report = evaluator_->Judge(request);
+  EXPECT_EQ(report.verdict, Verdict::kWrong) << report.detail;
+}
+
+TEST_F(EvaluatorCandidates, ARequestEndsWithItsTime) {
+  JudgeRequest request;
+  request.canonical = kTask;
+  request.incumbent.kind = Incumbent::Kind::kNone;
+  request.candidates = {Of(Variant("Spin(); Honest(call);", kSpin))};
+  ASSERT_TRUE(IsCorrect(evaluator_->Judge(request).verdict));  // built, whatever that takes
+  request.seconds = 0.2;  // six calls come before it is even timed
+  const JudgeReport report = evaluator_->Judge(request);
+  EXPECT_EQ(report.verdict, Verdict::kTimedOut) << report.detail;
+  EXPECT_NE(report.detail.find("time ran out"), std::string::npos) << report.detail;
+  EXPECT_FALSE(report.verified);
 }
 
 TEST_F(EvaluatorCandidates, DoesNotCompile) {

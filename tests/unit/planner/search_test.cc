@@ -19,6 +19,7 @@ class FictionalEvaluation : public Evaluation {
   std::map<std::string, Verdict> broken;  // instead of a time
   double baseline_ns = 1000;
   int judged = 0;
+  std::vector<JudgeRequest> requests;
   std::map<std::string, int> full_judgements;  // by candidate name
 
   Result<MachineReport> Machine() override { return MachineReport{}; }
@@ -33,6 +34,7 @@ class FictionalEvaluation : public Evaluation {
   std::vector<JudgeReport> Judge(const JudgeRequest& request,
                                  const std::function<bool(const JudgeReport&)>& seen) override {
     std::vector<JudgeReport> reports;
+    requests.push_back(request);
     for (uint32_t i = 0; i < request.candidates.size(); ++i) {
       const std::string& name = request.candidates[i].name;
       ++judged;
@@ -232,6 +234,27 @@ TEST_F(SearchTest, ACallersBaselineIsBeatenByTimeAlone) {
   ASSERT_EQ(wins_.size(), 1u);
   EXPECT_EQ(wins_[0].name, "faster");
   EXPECT_DOUBLE_EQ(wins_[0].ratio, 2);
+}
+
+TEST_F(SearchTest, TheEvaluatorIsToldWhatIsKnownOfTheTimeToBeat) {
+  evaluation_.time_ns = {{"a", 400}, {"b", 900}};
+  Run({FictionalPolicy("f", Space::kKernel, {"a", "b"})});
+  ASSERT_GE(evaluation_.requests.size(), 2u);
+  EXPECT_EQ(evaluation_.requests[0].give_up_ns, 0);  // nobody has measured anything
+  EXPECT_EQ(evaluation_.requests[1].give_up_ns, 400);
+
+  evaluation_.requests.clear();
+  application_baseline_ns_ = 750;
+  Run({FictionalPolicy("f", Space::kKernel, {"a"})});
+  EXPECT_EQ(evaluation_.requests[0].give_up_ns, 750);
+}
+
+TEST_F(SearchTest, ARequestMayTakeWhatIsLeftOfTheBudget) {
+  input_.seconds = 7;
+  evaluation_.time_ns = {{"a", 400}};
+  Run({FictionalPolicy("f", Space::kKernel, {"a"})});
+  EXPECT_LE(evaluation_.requests.at(0).seconds, 7);
+  EXPECT_GT(evaluation_.requests.at(0).seconds, 1);
 }
 
 TEST_F(SearchTest, CancellingStopsBetweenCandidates) {
