@@ -11,6 +11,8 @@
 namespace hiera {
 namespace {
 
+constexpr size_t kMostDifferences = 64;
+
 std::string Number(long double value) {
   char text[48];
   std::snprintf(text, sizeof text, "%.9Lg", value);
@@ -172,43 +174,76 @@ bool PassesAtAGlance(DType dtype, const std::byte* actual, const std::byte* plai
   return dtype == DType::kF64 && all_close(0.0);
 }
 
-std::optional<Finding> CheckRest(const FinishedRun& run, const OutputView& view,
-                                 const Expectation& expectation, const OutputLimits& limits) {
-  if (!expectation.vouched) return std::nullopt;
+// An element that differs from the interpreter's.
+struct Difference {
+  int64_t element = 0;   // row-major number
+  int64_t position = 0;  // in the tensor
+};
+
+// The first ones, one more than may be.
+std::vector<Difference> DifferencesOf(const FinishedRun& run, const OutputView& view,
+                                      const Expectation& expectation, const OutputLimits& limits) {
   const std::byte* actual = run.outputs + view.begin;
   const std::byte* plain = expectation.plain.data() + view.begin;
-  std::vector<std::byte> untouched(view.size, std::byte{kPoison[0]});
+  const std::vector<std::byte> untouched(view.size, std::byte{kPoison[0]});
   const bool bits_suffice = !expectation.keeps || run.poison == kPoison[0];
-  int64_t wrong = -1;
+  std::vector<Difference> found;
+  int64_t rows = 0;
   ForEachRow(view.tensor, [&](int64_t position, int64_t count, int64_t stride) {
-    if (wrong >= 0) return;
+    const int64_t first = count * rows++;
     const int64_t row = position * view.size;
+    if (found.size() > kMostDifferences) return;
     if (stride == 1 && PassesAtAGlance(view.tensor.dtype, actual + row, plain + row, count, limits,
                                        bits_suffice)) {
       return;
     }
-    for (int64_t i = 0; i < count && wrong < 0; ++i) {
+    for (int64_t i = 0; i < count && found.size() <= kMostDifferences; ++i) {
       const int64_t at = (position + i * stride) * view.size;
       if (std::memcmp(actual + at, plain + at, view.size) == 0) {
         // Equal bits; but not where both only look alike because neither was written.
         if (view.in_place || run.poison == kPoison[0]) continue;
       }
-      if (!view.in_place && std::memcmp(plain + at, untouched.data(), view.size) == 0) {
-        if (!IsUntouched(run, view, view.begin + at)) wrong = position + i * stride;
-      } else if (!CloseElement(view.tensor.dtype, actual + at, plain + at, limits)) {
-        wrong = position + i * stride;
+      const bool kept = !view.in_place && std::memcmp(plain + at, untouched.data(), view.size) == 0;
+      if (kept ? !IsUntouched(run, view, view.begin + at)
+               : !CloseElement(view.tensor.dtype, actual + at, plain + at, limits)) {
+        found.push_back({first + i, position + i * stride});
       }
     }
   });
-  if (wrong < 0) return std::nullopt;
-  const int64_t at = wrong * view.size;
-  const bool poison = !view.in_place && IsUntouched(run, view, view.begin + at);
-  return Finding{
-      Verdict::kWrong,
-      ElementName(view.tensor, wrong) +
-          (poison ? " was not written; it"
-                  : " is " + Number(LoadExact(view.tensor.dtype, actual + at)) + " and") +
-          " should be about " + Number(LoadExact(view.tensor.dtype, plain + at))};
+  return found;
+}
+
+Finding Differs(const FinishedRun& run, const OutputView& view, const std::byte* plain,
+                int64_t position, bool many) {
+  const int64_t at = view.begin + position * view.size;
+  const bool poison = !view.in_place && IsUntouched(run, view, at);
+  const std::string number = Number(LoadExact(view.tensor.dtype, run.outputs + at));
+  return {Verdict::kWrong,
+          ElementName(view.tensor, position) +
+              (poison ? " was not written; it" : " is " + number + " and") + " should be about " +
+              Number(LoadExact(view.tensor.dtype, plain + at)) +
+              (many ? ", and more than " + std::to_string(kMostDifferences) + " differ so" : "")};
+}
+
+// What differs from the interpreter may still be right: an index whose value ties with the best,
+// or a choice between values that are too close to tell apart.
+std::optional<Finding> CheckRest(const FinishedRun& run, const OutputView& view,
+                                 const Expectation& expectation, const OutputLimits& limits) {
+  if (!expectation.vouched) return std::nullopt;
+  const std::vector<Difference> differences = DifferencesOf(run, view, expectation, limits);
+  if (differences.empty()) return std::nullopt;
+  const bool many = differences.size() > kMostDifferences;
+  if (!many && (!expectation.reference.empty() || StandsAlone(run.task, limits.tensor))) {
+    ReferenceOptions options;
+    options.output = limits.tensor;
+    for (const Difference& difference : differences) options.elements.push_back(difference.element);
+    // The reference reads inputs, and outputs as they were before the run; it writes nothing.
+    const auto pointers =
+        PointersInto(run.layout, run.placement, const_cast<std::byte*>(run.inputs));
+    const auto reference = RunReference(run.task, pointers.data(), run.scalars, options);
+    if (reference.ok()) return CheckSamples(run, view, reference->front());
+  }
+  return Differs(run, view, expectation.plain.data(), differences.front().position, many);
 }
 
 std::optional<Finding> CheckBooleans(const FinishedRun& run, const OutputView& view) {

@@ -12,7 +12,7 @@
 
 namespace hiera {
 
-// Why a candidate is rejected.
+// Why a candidate is rejected, or not looked at any further.
 struct Finding {
   Verdict verdict = Verdict::kWrong;
   std::string detail;
@@ -27,11 +27,13 @@ struct FinishedRun {
   uint8_t poison;
   const std::byte* inputs;
   const std::byte* outputs;
+  const double* scalars = nullptr;  // of the trial; null where the task has none
 };
 
 // The first thing wrong with the outputs, or nothing: bytes changed around an output or between its
 // elements (kMisbehaved), elements left unwritten or outside the contract, and errors too large on
-// the whole (kWrong).
+// the whole (kWrong). Of the elements that the expectation has no reference for, up to 64 an output
+// may differ from the interpreter's: the reference is then asked about those.
 std::optional<Finding> CheckRun(const FinishedRun& run, const Expectation& expectation);
 
 // Whether the outputs hold the very bits of `earlier`, a copy of the file after another run on the

@@ -332,7 +332,8 @@ Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
     const int64_t ns =
         std::min(MonotonicNs() - begin, hearing.worker.ProcessorNs() - processor_begin);
     least_ns = std::min(least_ns, static_cast<double>(ns));
-    const FinishedRun run{task, layout, trial.placement, poison, trial.view.data(), outputs};
+    const FinishedRun run{
+        task, layout, trial.placement, poison, trial.view.data(), outputs, trial.scalars.data()};
     auto finding = CheckRun(run, trial.expectation);
     if (!finding && !earlier.empty()) finding = CheckRepeated(run, earlier.data(), kPoison[0]);
     if (finding) {
@@ -365,7 +366,13 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
     const ProcessorTimes after = ReadTimes(hearing.worker.pid());
     builder_.Resume();
     if (outcome.finding) return outcome.finding;
-    const FinishedRun run{task, layout, trial.placement, kPoison[1], trial.view.data(), outputs};
+    const FinishedRun run{task,
+                          layout,
+                          trial.placement,
+                          kPoison[1],
+                          trial.view.data(),
+                          outputs,
+                          trial.scalars.data()};
     if (auto finding = CheckRun(run, trial.expectation)) {
       finding->detail += " (while it was timed)";
       return finding;

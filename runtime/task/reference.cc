@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <set>
 #include <thread>
 
 #include "runtime/task/reference_evaluator.h"
@@ -48,6 +49,38 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// The tensors that an expression reads.
+std::set<int> LoadsOf(const Formula& formula, int root) {
+  std::set<int> tensors, reached = {root};
+  while (!reached.empty()) {  // children precede their parents
+    const Node& n = formula.nodes[*reached.rbegin()];
+    reached.erase(std::prev(reached.end()));
+    if (n.op == Op::kLoad) tensors.insert(n.target);
+    reached.insert(n.operands.begin(), n.operands.end());
+    for (const Subscript& subscript : n.subscripts) {
+      if (subscript.gather >= 0) reached.insert(subscript.gather);
+    }
+  }
+  return tensors;
+}
+
+// The one that writes an output that stands alone; null where it does not.
+const Statement* StatementOf(const Task& task, int output) {
+  const Statement* found = nullptr;
+  if (task.formula.steps > 1) return nullptr;
+  for (const Statement& statement : task.formula.statements) {
+    if (statement.output != output) continue;
+    if (found != nullptr) return nullptr;
+    found = &statement;
+  }
+  if (found == nullptr) return nullptr;
+  const std::set<int> loads = LoadsOf(task.formula, found->root);
+  for (const Statement& statement : task.formula.statements) {
+    if (&statement != found && loads.count(statement.output) > 0) return nullptr;
+  }
+  return found;
+}
+
 // One run of the reference; used once.
 class Run {
  public:
@@ -55,12 +88,14 @@ class Run {
     for (int t = 0; t < task.bound_count; ++t) states_[t].buffer = pointers[t];
     tolerance_.unit = UnitRoundoff(task.contract.accumulate);
     tolerance_.scale = task.contract.error_scale;
+    tolerance_.overflow = std::ldexp(1.0L, task.contract.accumulate == DType::kF64 ? 1024 : 128);
   }
 
   Status SetScalars(const double* scalars);
   std::vector<ReferenceOutput> Compute(const ReferenceOptions& options);
 
  private:
+  std::vector<int64_t> ChosenElements(int tensor, const ReferenceOptions& options) const;
   std::vector<Element> EvaluateElements(const Statement& s,
                                         const std::vector<int64_t>& elements) const;
   void EvaluateRange(const Statement& s, const std::vector<int64_t>& elements, size_t begin,
@@ -124,6 +159,7 @@ void Run::EvaluateRange(const Statement& s, const std::vector<int64_t>& elements
     out[i].written = !keeps;
     out[i].value = r.value;
     out[i].terms = std::max(r.terms, 1.0);
+    out[i].ties = evaluator.ties();
     out[i].own_magnitude = r.magnitude;
     out[i].magnitude = r.magnitude + r.Inherited() / std::sqrt(out[i].terms);
     std::copy(r.drift, r.drift + kDrifts, out[i].drift);
@@ -162,7 +198,7 @@ Stored Run::StoredFrom(const Element& e, int tensor, uint64_t salt) const {
   Stored stored;
   stored.value = e.value;
   stored.computed = true;
-  stored.unsure = std::isinf(e.magnitude);
+  stored.unsure = std::isinf(e.magnitude) || !e.ties.empty();
   if (!task_.is_local(tensor) || !IsReal(dtype)) {
     unsigned char element[8];
     StoreRounded(e.value, dtype, element);
@@ -218,15 +254,20 @@ void Run::CarryOver() {
   }
 }
 
+std::vector<int64_t> Run::ChosenElements(int tensor, const ReferenceOptions& options) const {
+  if (options.output >= 0) return options.elements;
+  return reference::SampleElements(task_.tensors[tensor].extents, options.max_elements,
+                                   options.seed);
+}
+
 std::vector<ReferenceOutput> Run::Compute(const ReferenceOptions& options) {
   std::vector<ReferenceOutput> outputs;
   const Formula& f = task_.formula;
-  if (single()) {
-    const Statement& s = f.statements[0];
-    const auto elements = reference::SampleElements(task_.tensors[s.output].extents,
-                                                    options.max_elements, options.seed);
-    const std::vector<Element> results = EvaluateElements(s, elements);
-    outputs.push_back({s.output, {results.begin(), results.end()}});
+  const Statement* alone = single() ? &f.statements[0] : StatementOf(task_, options.output);
+  if (alone != nullptr) {
+    const std::vector<Element> results =
+        EvaluateElements(*alone, ChosenElements(alone->output, options));
+    outputs.push_back({alone->output, {results.begin(), results.end()}});
     return outputs;
   }
   for (int64_t step = 0; step < f.steps; ++step) {
@@ -241,10 +282,9 @@ std::vector<ReferenceOutput> Run::Compute(const ReferenceOptions& options) {
   }
   for (int t = 0; t < task_.bound_count; ++t) {
     std::vector<Element>& results = results_[t];
-    if (results.empty()) continue;
+    if (results.empty() || (options.output >= 0 && options.output != t)) continue;
     ReferenceOutput output{t, {}};
-    const auto elements =
-        reference::SampleElements(task_.tensors[t].extents, options.max_elements, options.seed);
+    const auto elements = ChosenElements(t, options);
     output.elements.reserve(elements.size());
     for (const int64_t element : elements) output.elements.push_back(results[element]);
     results = {};
@@ -254,6 +294,8 @@ std::vector<ReferenceOutput> Run::Compute(const ReferenceOptions& options) {
 }
 
 }  // namespace
+
+bool StandsAlone(const Task& task, int output) { return StatementOf(task, output) != nullptr; }
 
 Result<std::vector<ReferenceOutput>> RunReference(const Task& task, void* const* pointers,
                                                   const double* scalars,

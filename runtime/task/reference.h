@@ -6,6 +6,7 @@
 #define HIERA_RUNTIME_TASK_REFERENCE_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -20,6 +21,9 @@ struct ReferenceElement {
   long double value = 0;      // unrounded; integers and booleans exactly
   long double magnitude = 0;  // the formula over absolute values, times growth through functions
   double terms = 1;           // K: how many terms were summed into it
+  // Of an arg-reduction over computed values: ranges, first to last, of further indices that may
+  // rightly be taken for the best, as their values lie within the error bounds of it.
+  std::vector<std::pair<int64_t, int64_t>> ties;
 };
 
 struct ReferenceOutput {
@@ -33,7 +37,14 @@ struct ReferenceOptions {
   // then sampled.
   int64_t max_elements = 0;
   uint64_t seed = 0;
+  // Instead: these elements (row-major numbers) of this one output; -1: of all, as above.
+  int output = -1;
+  std::vector<int64_t> elements;
 };
+
+// Whether elements of an output can be computed without the rest of the task: what its statement
+// reads is nothing that another statement or step writes.
+bool StandsAlone(const Task& task, int output);
 
 // pointers and scalars as in a run; in-place tensors hold their values from before it.
 // Errors: kOutOfMemory, kInvalidArgument (a scalar that contradicts its class).
@@ -47,7 +58,8 @@ void StoreRounded(long double value, DType dtype, void* element);
 long double LoadExact(DType dtype, const void* element);
 
 // The largest |actual - value| that the contract admits for this element of a tensor of `dtype`:
-// see Contract::error_scale. A NaN or infinite value must be met exactly (any NaN for NaN).
+// see Contract::error_scale. A NaN or infinite value must be met exactly (any NaN for NaN), an
+// index exactly or by one of the ties.
 long double ErrorBound(const ReferenceElement& element, const Contract& contract, DType dtype);
 bool Admits(const ReferenceElement& element, const Contract& contract, DType dtype,
             const void* actual);

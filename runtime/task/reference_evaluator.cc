@@ -10,6 +10,7 @@ namespace hiera::reference {
 namespace {
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+constexpr size_t kMostTies = 256;  // ranges; the last one then takes in all that follow
 
 void Join(std::vector<int>* into, const std::vector<int>& from) {
   into->insert(into->end(), from.begin(), from.end());
@@ -94,11 +95,17 @@ Evaluator::Evaluator(const Task& task, const std::vector<TensorState>& tensors,
 
 Real Evaluator::Evaluate(int root, bool* keeps) {
   keeps_ = false;
+  ties_ = &no_ties_;
   Real r;
-  if (task_.formula.nodes[root].type == ValueType::kReal) {
+  const Node& n = task_.formula.nodes[root];
+  if (n.type == ValueType::kReal) {
     r = EvalReal(root);
   } else {
-    const Whole whole = EvalWhole(root);
+    Whole whole = EvalWhole(root);
+    if (n.op == Op::kReduce) {
+      whole = memory_[root].wholes[0];
+      ties_ = &memory_[root].ties;
+    }
     r = Exact(whole.value);
     if (whole.unsure) r.magnitude = kInfinity;
   }
@@ -176,8 +183,9 @@ Whole Evaluator::EvalWhole(int node) {
       return SelectWhole(n);
     case Op::kReduce:
     case Op::kScan: {
-      const size_t place = Recall(node);
-      return memory_[node].wholes[place];
+      Whole whole = memory_[node].wholes[Recall(node)];
+      whole.unsure |= !memory_[node].ties.empty();
+      return whole;
     }
     default:
       break;
@@ -327,13 +335,12 @@ Real Evaluator::ReduceReal(const Node& n) {
   return r;
 }
 
-Whole Evaluator::ReduceWhole(const Node& n) {
+Whole Evaluator::ReduceWhole(const Node& n, Ties* ties) {
   Whole r;
   switch (n.reduce) {
     case Reduction::kArgMax:
     case Reduction::kArgMin:
-      r.value = ReduceArg(n, &r.unsure);
-      return r;
+      return ReduceArg(n, ties);
     case Reduction::kProd:
     case Reduction::kAll:
       r.value = 1;
@@ -356,31 +363,44 @@ Whole Evaluator::ReduceWhole(const Node& n) {
   return r;
 }
 
-int64_t Evaluator::ReduceArg(const Node& n, bool* unsure) {
+// The best by value is the first of equals. Others are ties where either value is inexact and they
+// are no further apart than their error bounds; exact equals are none, for the first wins.
+Whole Evaluator::ReduceArg(const Node& n, Ties* ties) {
   const bool largest = n.reduce == Reduction::kArgMax;
   const bool real = task_.formula.nodes[n.operands[0]].type == ValueType::kReal;
+  Whole best;
   std::vector<Real> row;
   ForEachBound(n, [&] {
     if (real) {
       row.push_back(EvalReal(n.operands[0]));
+      // A sum that may overflow on its way can be taken for anything.
+      best.unsure |= !row.back().exact && row.back().magnitude >= tolerance_.overflow;
     } else {
       const Whole whole = EvalWhole(n.operands[0]);
       row.push_back(Exact(whole.value));
-      *unsure |= whole.unsure;
+      best.unsure |= whole.unsure;
     }
   });
-  size_t best = 0;
-  for (size_t i = 0; i < row.size(); ++i) {
-    if (std::isnan(row[i].value)) return static_cast<int64_t>(i);
-    if (largest ? row[i].value > row[best].value : row[i].value < row[best].value) best = i;
+  ties->clear();
+  for (int64_t i = 0; i < std::ssize(row); ++i) {
+    const long double value = row[i].value, before = row[best.value].value;
+    if (std::isnan(value)) {
+      best.value = i;
+      return best;
+    }
+    if (largest ? value > before : value < before) best.value = i;
   }
-  for (size_t i = 0; i < row.size(); ++i) {
-    const long double error = tolerance_.Of(row[i]) + tolerance_.Of(row[best]);
-    if (i != best && error > 0 && std::fabs(row[i].value - row[best].value) <= error) {
-      *unsure = true;
+  for (int64_t i = 0; i < std::ssize(row); ++i) {
+    const long double error = tolerance_.Of(row[i]) + tolerance_.Of(row[best.value]);
+    if (i == best.value || error == 0) continue;
+    if (!(std::fabs(row[i].value - row[best.value].value) <= error)) continue;
+    if (!ties->empty() && (ties->back().second == i - 1 || ties->size() == kMostTies)) {
+      ties->back().second = i;
+    } else {
+      ties->push_back({i, i});
     }
   }
-  return static_cast<int64_t>(best);
+  return best;
 }
 
 void Evaluator::ScanReal(const Node& n, Memory* memory) {
@@ -455,7 +475,7 @@ size_t Evaluator::Recall(int node) {
       if (real) {
         memory.reals[0] = ReduceReal(n);
       } else {
-        memory.wholes[0] = ReduceWhole(n);
+        memory.wholes[0] = ReduceWhole(n, &memory.ties);
       }
       memory.keeps[0] = keeps_;
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/task/reference_value.h"
@@ -20,6 +21,9 @@ struct Stored {
   bool computed = false;      // rounded, or unsure, rather than as it was bound
   bool unsure = false;
 };
+
+// Ranges of indices, ascending.
+using Ties = std::vector<std::pair<int64_t, int64_t>>;
 
 // What a tensor holds at some moment: elements computed so far, in row-major order of its extents,
 // or else the bound buffer.
@@ -40,6 +44,8 @@ class Evaluator {
   // The value of `root` as a real, whatever its type; an unsure integer or boolean has an infinite
   // magnitude. `keeps`: whether a read broke a keep rule.
   Real Evaluate(int root, bool* keeps);
+  // Where the root is an arg-reduction: see ReferenceElement::ties. Until the next evaluation.
+  const Ties& ties() const { return *ties_; }
 
   // Element `element` (row-major) of a tensor as it is now.
   Stored Read(int tensor, int64_t element) const;
@@ -53,6 +59,7 @@ class Evaluator {
     std::vector<Real> reals;
     std::vector<Whole> wholes;
     std::vector<char> keeps;
+    Ties ties;  // of an arg-reduction; another's choice is unsure where there are any
   };
   struct Location {
     bool inside;
@@ -73,8 +80,8 @@ class Evaluator {
 
   // The values of one reduction at the current indices.
   Real ReduceReal(const Node& n);
-  Whole ReduceWhole(const Node& n);
-  int64_t ReduceArg(const Node& n, bool* unsure);
+  Whole ReduceWhole(const Node& n, Ties* ties);
+  Whole ReduceArg(const Node& n, Ties* ties);
   void ScanReal(const Node& n, Memory* memory);
   void ScanWhole(const Node& n, Memory* memory);
   // Recalls or computes reduction or scan `node`; returns the place of its result.
@@ -90,6 +97,8 @@ class Evaluator {
   std::vector<int64_t> indices_;
   std::vector<Memory> memory_;  // one per node; used by reductions and scans
   bool keeps_ = false;
+  const Ties no_ties_;
+  const Ties* ties_ = &no_ties_;
 };
 
 }  // namespace hiera::reference

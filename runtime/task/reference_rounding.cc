@@ -168,6 +168,9 @@ bool Admits(const ReferenceElement& element, const Contract& contract, DType dty
       return RoundTo(edge, FormatOf(dtype)) == got;
     }
   }
+  for (const auto& [first, last] : element.ties) {
+    if (got >= first && got <= last) return true;
+  }
   return std::fabs(got - element.value) <= bound;
 }
 

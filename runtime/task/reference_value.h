@@ -17,6 +17,7 @@
 #define HIERA_RUNTIME_TASK_REFERENCE_VALUE_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "runtime/task/formula.h"
 
@@ -47,6 +48,8 @@ struct Whole {
 struct Tolerance {
   long double unit = 0;   // unit roundoff of the accumulation type
   long double scale = 4;  // the contract's error_scale
+  // From here on the accumulation type overflows.
+  long double overflow = std::numeric_limits<long double>::infinity();
 
   // An upper bound of the error of `x`; 0 where it is exact.
   long double Of(const Real& x) const;

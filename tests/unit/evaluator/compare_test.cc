@@ -34,7 +34,7 @@ class FunctionExecutable final : public Executable {
 class Bench {
  public:
   Bench(const std::string& text, Placement placement, Distribution distribution,
-        Function plain = nullptr, int64_t max_elements = 0)
+        Function plain = nullptr, int64_t max_elements = 0, Function prepare = nullptr)
       : task_(*ParseTask(text)), placement_(placement), layout_(LayOut(task_)) {
     inputs_ = *MappedRegion::Anonymous(layout_.bytes);
     outputs_ = *MappedRegion::Anonymous(layout_.bytes);
@@ -44,6 +44,7 @@ class Bench {
       if (RoleOf(task_, i) == Role::kOutput) continue;
       DrawTensor(task_.tensors[i], distribution, task_.contract.inputs, 0, random, pointers[i]);
     }
+    if (prepare) prepare(pointers.data());
     FunctionExecutable executable(plain);
     ExpectationOptions options;
     options.max_elements = max_elements;
@@ -240,6 +241,122 @@ TEST(Compare, UnsampledElementsAreComparedWithThePlainImplementation) {
                  : 0;
   }
   EXPECT_EQ(found, 100);
+}
+
+// 400 rows of 8 sums of 30; the third and the sixth are the largest and add the same numbers, the
+// one in the order of the other turned round.
+const std::string kLargestSum =
+    "tensor x: f32[400,8,30]\ntensor m: i32[400]\nm[i] = argmax(j: sum(k: x[i,j,k]))";
+constexpr int kRows = 400, kSums = 8, kTerms = 30;
+
+void MakeTies(void* const* p) {
+  float* x = static_cast<float*>(p[0]);
+  for (int i = 0; i < kRows; ++i) {
+    for (int k = 0; k < kTerms; ++k) {
+      float& a = x[(i * kSums + 2) * kTerms + k];
+      a += 10;
+      x[(i * kSums + 5) * kTerms + kTerms - 1 - k] = a;
+    }
+  }
+}
+
+template <typename Sum>
+void LargestSum(void* const* p, Sum sum) {
+  for (int i = 0; i < kRows; ++i) {
+    const float* row = static_cast<const float*>(p[0]) + i * kSums * kTerms;
+    int best = 0;
+    for (int j = 1; j < kSums; ++j) {
+      if (sum(row + j * kTerms) > sum(row + best * kTerms)) best = j;
+    }
+    static_cast<int32_t*>(p[1])[i] = best;
+  }
+}
+
+void LargestForwards(void* const* p) {
+  LargestSum(p, [](const float* x) {
+    float sum = 0;
+    for (int k = 0; k < kTerms; ++k) sum += x[k];
+    return sum;
+  });
+}
+
+// Sums in another order, in one row out of ten, and so comes to the other of two that tie.
+void LargestInAnotherOrder(void* const* p) {
+  std::vector<int32_t> forwards(kRows);
+  void* const plain[] = {p[0], forwards.data()};
+  LargestForwards(plain);
+  LargestSum(p, [](const float* x) {
+    float sum = 0;
+    for (int k = kTerms - 1; k >= 0; --k) sum += x[k];
+    return sum;
+  });
+  for (int i = 0; i < kRows; ++i) {
+    if (i % 10 != 0) static_cast<int32_t*>(p[1])[i] = forwards[i];
+  }
+}
+
+TEST(Compare, AnIndexIsJudgedByTheValueThere) {
+  Bench bench(kLargestSum, Placement::kLeft, Distribution::kNormal, LargestForwards, 4, MakeTies);
+  ASSERT_TRUE(bench.expectation().vouched) << bench.expectation().disagreement;
+  ASSERT_EQ(bench.expectation().reference[0].elements.size(), 4u);
+  int others = 0;
+  const auto finding = bench.Judge([&](void* const* p) {
+    std::vector<int32_t> forwards(kRows);
+    void* const plain[] = {p[0], forwards.data()};
+    LargestForwards(plain);
+    LargestInAnotherOrder(p);
+    for (int i = 0; i < kRows; ++i) others += forwards[i] != static_cast<int32_t*>(p[1])[i];
+  });
+  EXPECT_GT(others, 0);
+  EXPECT_FALSE(finding) << finding->detail;
+
+  for (const int32_t wrong : {3, -2, 8}) {
+    const auto found = bench.Judge([&](void* const* p) {
+      LargestInAnotherOrder(p);
+      static_cast<int32_t*>(p[1])[123] = wrong;
+    });
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->verdict, Verdict::kWrong);
+    EXPECT_NE(found->detail.find("m[123] is " + std::to_string(wrong)), std::string::npos)
+        << found->detail;
+  }
+}
+
+TEST(Compare, TooManyDifferencesAreNotLookedInto) {
+  Bench bench(kLargestSum, Placement::kLeft, Distribution::kNormal, LargestForwards, 4, MakeTies);
+  const auto finding = bench.Judge([](void* const* p) {
+    LargestForwards(p);
+    for (int i = 100; i < 170; ++i) static_cast<int32_t*>(p[1])[i] ^= 2 ^ 5;
+  });
+  ASSERT_TRUE(finding);
+  EXPECT_NE(finding->detail.find("more than 64 differ"), std::string::npos) << finding->detail;
+}
+
+TEST(Compare, OfExactEqualsTheFirstIndexIsRight) {
+  const auto pick = [](void* const* p, int odd) {
+    const float* x = static_cast<const float*>(p[0]);
+    for (int i = 0; i < 300; ++i) {
+      int best = 0;
+      for (int j = 1; j < 9; ++j) {
+        const float a = x[i * 9 + j], b = x[i * 9 + best];
+        if (i == odd ? a >= b : a > b) best = j;
+      }
+      static_cast<int32_t*>(p[1])[i] = best;
+    }
+  };
+  Bench bench(
+      "tensor x: f32[300,9]\ntensor m: i32[300]\nm[i] = argmax(j: x[i,j])", Placement::kRight,
+      Distribution::kNormal, [&](void* const* p) { pick(p, -1); }, 8,
+      [](void* const* p) {
+        float* x = static_cast<float*>(p[0]);
+        for (int i = 0; i < 300; ++i) x[i * 9 + 3] = x[i * 9 + 7] = 50;
+      });
+  EXPECT_FALSE(bench.Judge([&](void* const* p) { pick(p, -1); }));
+  for (const int odd : {0, 150}) {  // sampled, and not
+    const auto finding = bench.Judge([&](void* const* p) { pick(p, odd); });
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->detail.find("is 7 and should be 3"), std::string::npos) << finding->detail;
+  }
 }
 
 // An interpreter that the reference contradicts is not used to accuse others.

@@ -131,6 +131,68 @@ TEST(ReferenceTest, GatherAndArgMax) {
   EXPECT_EQ(Values(Reference(arg, {x.data(), m})[0]), (Doubles{1, 1}));
 }
 
+bool AdmitsIndex(const ReferenceElement& element, int32_t index) {
+  return Admits(element, Contract{}, DType::kI32, &index);
+}
+
+TEST(ReferenceTest, AnArgReductionOfSumsIsJudgedByTheValueAtTheIndex) {
+  const Task task =
+      Parsed("tensor x: f32[1,5,3]\ntensor m: i32[1]\nm[i] = argmax(j: sum(k: x[i,j,k]))");
+  // Sums of 6, 6, 3, 6.000001 and 6.0001; four units in the last place of 6 are 2e-6.
+  std::vector<float> x = {1, 2, 3, 2, 2, 2, 1, 1, 1, 3, 2, 1.000001f, 3, 2, 0.5f};
+  int32_t m[1];
+  const ReferenceElement close = Reference(task, {x.data(), m})[0].elements[0];
+  EXPECT_EQ(close.value, 3);
+  EXPECT_EQ(close.ties, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}}));
+  for (const int index : {0, 1, 3}) EXPECT_TRUE(AdmitsIndex(close, index)) << index;
+  for (const int index : {-1, 2, 4, 5}) EXPECT_FALSE(AdmitsIndex(close, index)) << index;
+  x[14] = 1.0001f;
+  const ReferenceElement clear = Reference(task, {x.data(), m})[0].elements[0];
+  EXPECT_TRUE(AdmitsIndex(clear, 4));
+  EXPECT_FALSE(AdmitsIndex(clear, 3));
+}
+
+TEST(ReferenceTest, OfExactEqualsTheFirstIndexIsTheOnlyOne) {
+  const Task task = Parsed("tensor x: f32[1,6]\ntensor m: i32[1]\nm[i] = argmin(j: -x[i,j])");
+  std::vector<float> x = {1, 7, 3, 7, 7, 7 - 1e-6f};
+  int32_t m[1];
+  const ReferenceElement element = Reference(task, {x.data(), m})[0].elements[0];
+  EXPECT_TRUE(AdmitsIndex(element, 1));
+  for (const int index : {3, 4, 5}) EXPECT_FALSE(AdmitsIndex(element, index)) << index;
+}
+
+// Where another expression hangs on it, anything may follow from an index that is not certain.
+TEST(ReferenceTest, AValueReadAtATiedIndexIsUnsure) {
+  const Task task = Parsed(
+      "tensor x: f32[1,2,2]\ntensor w: f32[2] outside zero\ntensor y: f32[1]\n"
+      "y[i] = w[argmax(j: sum(k: x[i,j,k]))]");
+  std::vector<float> x = {1, 2, 2, 1}, w = {10, 20}, y(1);
+  const ReferenceElement element = Reference(task, {x.data(), w.data(), y.data()})[0].elements[0];
+  EXPECT_TRUE(Admits(element, task.contract, DType::kF32, &w[1]));
+}
+
+TEST(ReferenceTest, SingleElementsAreThoseOfTheWhole) {
+  const Task task = Parsed(
+      "tensor x: f64[4,5]\ntensor s: f64[4]\ntensor y: f64[4,5]\n"
+      "s[i] = sum(j: x[i,j])\ny[i,j] = x[i,j] / s[i]");
+  Doubles x(20), s(4), y(20);
+  for (int i = 0; i < 20; ++i) x[i] = 1 + i * i;
+  EXPECT_TRUE(StandsAlone(task, 1));
+  EXPECT_FALSE(StandsAlone(task, 2));
+  const auto whole = Reference(task, {x.data(), s.data(), y.data()});
+  for (const int output : {1, 2}) {
+    ReferenceOptions options;
+    options.output = output;
+    options.elements = {0, 3};
+    const auto some = Reference(task, {x.data(), s.data(), y.data()}, {}, options);
+    ASSERT_EQ(some.size(), 1u);
+    EXPECT_EQ(some[0].tensor, output);
+    ASSERT_EQ(some[0].elements.size(), 2u);
+    EXPECT_EQ(some[0].elements[1].position, 3);
+    EXPECT_EQ(some[0].elements[1].value, whole[output - 1].elements[3].value);
+  }
+}
+
 TEST(ReferenceTest, StepsOfTheHeatEquationDampTheFirstMode) {
   // The first sine mode with zero ends is an eigenvector: each step scales it by
   // 1 - 2 a (1 - cos(pi/(n+1))).
