@@ -65,7 +65,9 @@ Result<std::unique_ptr<PreparedTask>> PreparedTask::Make(const std::string& cano
   prepared->layout_ = LayOut(prepared->task_);
   prepared->trials_ = PlanTrials(prepared->task_);
   prepared->parallelism_ = device.parallelism();
-  prepared->few_trials_ = prepared->memory_bytes() > memory_bytes;
+  for (const uint32_t trials : {3u, 2u}) {
+    if (prepared->memory_bytes() > memory_bytes) prepared->trial_count_ = trials;
+  }
   if (prepared->memory_bytes() > memory_bytes) {
     return OutOfMemory("judging this task takes " + std::to_string(prepared->memory_bytes() >> 20) +
                        " MiB, and " + std::to_string(memory_bytes >> 20) + " MiB may be used");
@@ -121,13 +123,23 @@ Status PreparedTask::ChooseReference(Device& device, int64_t memory_bytes) {
 }
 
 int64_t PreparedTask::memory_bytes() const {
-  // Inputs and the plain result of each trial, the outputs, and the worker's private copy.
-  const int64_t trials = few_trials_ ? 3 : int64_t{kTrialCount};
-  return layout_.bytes * (2 * trials + 2);
+  // Of a file or mapping of the whole layout only the slots that are written take memory.
+  int64_t inputs = 0, outputs = 0;
+  for (int i = 0; i < task_.bound_count; ++i) {
+    const Role role = RoleOf(task_, i);
+    const int64_t bytes = layout_.slots[static_cast<size_t>(i)].bytes;
+    if (role != Role::kOutput) inputs += bytes;
+    if (role == Role::kOutput || role == Role::kInPlace) outputs += bytes;
+  }
+  // Inputs and the plain result of each trial, the outputs, and the worker's private copy; a run
+  // that is repeated is kept beside it, with all the file's pages.
+  const int64_t repeated = task_.contract.deterministic ? 2 * layout_.bytes : 0;
+  return trial_count_ * (inputs + outputs) + outputs + layout_.bytes + repeated;
 }
 
 PreparedTask::Course PreparedTask::CourseOf(bool full) const {
-  if (!full || few_trials_) return {{kFirst}, kTimed, kLast};
+  if (trial_count_ < 3) return {{kTimed}, kTimed, kLast};
+  if (!full || trial_count_ < kTrialCount) return {{kFirst}, kTimed, kLast};
   return {{kFirst, kSecond, kThird}, kTimed, kLast};
 }
 

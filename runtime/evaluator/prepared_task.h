@@ -52,7 +52,8 @@ class PreparedTask {
   double plain_seconds() const { return plain_seconds_; }
 
   // Which trials verify a candidate before it is timed, which one it is timed in, and which one
-  // verifies it afterwards. A first look takes the fewest.
+  // verifies it afterwards. A first look takes fewer, and so does a task that would take too much
+  // memory; one of the latest inputs is new to the candidate always.
   struct Course {
     std::vector<uint32_t> before;
     uint32_t timed = 0;
@@ -78,7 +79,7 @@ class PreparedTask {
   MappedRegion output_view_;
   std::unique_ptr<Executable> interpreter_;  // null: the device can't interpret this task
   int parallelism_ = 1;
-  bool few_trials_ = false;
+  uint32_t trial_count_ = 5;  // that fit into memory: 5, 3 or 2
   int64_t max_elements_ = 0;  // that the reference computes of each output of a trial
   // Where the reference can't be run on the task itself: the smaller task that stands for it.
   std::unique_ptr<PreparedTask> sibling_;

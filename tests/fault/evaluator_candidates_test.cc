@@ -50,7 +50,7 @@ std::string Variant(const std::string& body, const std::string& before = {}) {
 // One evaluator and the channel to it.
 class Evaluator {
  public:
-  Evaluator() {
+  explicit Evaluator(const std::vector<std::string>& more_arguments = {}) {
     char name[] = "/tmp/hiera-evaluator-XXXXXX";
     folder_ = mkdtemp(name);
     std::filesystem::create_directory(folder_ + "/store");
@@ -60,6 +60,7 @@ class Evaluator {
     options.program = HIERA_EVALUATOR_PROGRAM;
     options.arguments = {"hiera-evaluator",   "--channel",       "3", "--work", folder_ + "/work",
                          "--store-artifacts", folder_ + "/store"};
+    options.arguments.insert(options.arguments.end(), more_arguments.begin(), more_arguments.end());
     options.environment = GetEnvironment().all;
     options.descriptors = {pair[1]};
     auto child = ChildProcess::Start(options);
@@ -508,6 +509,29 @@ TEST_F(EvaluatorCandidates, MeasuresTheMachine) {
   EXPECT_GT(report->facts.flops_f64, 1e8);
   EXPECT_TRUE(report->facts.has_gcc);
   EXPECT_NE(report->fingerprint.find("device=host"), std::string::npos);
+}
+
+// The task has 3 pages of inputs and 2 of outputs: two trials take 17 pages, three take 22. One
+// candidate is right as long as it is given inputs that it has seen before.
+TEST(EvaluatorProcess, JudgesInLittleMemoryToo) {
+  Evaluator evaluator({"--memory", std::to_string(17 * 4096)});
+  Candidate honest, remembering;
+  honest.source = Variant("Honest(call);");
+  const JudgeReport accepted = evaluator.Judge(kTask, honest);
+  EXPECT_TRUE(IsCorrect(accepted.verdict)) << accepted.detail;
+  EXPECT_TRUE(accepted.verified);
+  remembering.source = Variant(
+      "if (!known) { Honest(call); for (int i = 0; i < 2000; ++i) seen[i] = C(call)[i]; }"
+      "known = 1; for (int i = 0; i < 2000; ++i) C(call)[i] = seen[i];",
+      "static float seen[2000]; static int known;");
+  const JudgeReport wrong = evaluator.Judge(kTask, remembering);
+  EXPECT_EQ(wrong.verdict, Verdict::kWrong) << wrong.detail;
+  EXPECT_NE(wrong.detail.find("after timing"), std::string::npos) << wrong.detail;
+
+  Evaluator smaller({"--memory", std::to_string(17 * 4096 - 1)});
+  const JudgeReport refused = smaller.Judge(kTask, honest);
+  EXPECT_EQ(refused.verdict, Verdict::kUnloadable);
+  EXPECT_NE(refused.detail.find("may be used"), std::string::npos) << refused.detail;
 }
 
 // It never outlives its planner, whatever it is doing.
