@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# run.sh: runs every GPU test and gpu_rates, those beside this script (see pack.sh) or those of
+# build/bin, under compute-sanitizer too where SANITIZE=1, and leaves tables and logs in
+# ${OUT:-.}. Ends with 1 if any failed.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$here
+[ -x "$bin/gpu_rates" ] || bin=$here/../../build/bin
+out=${OUT:-.}
+failed=0
+
+# Carried programs may be newer than the machine's C++ library.
+run() {
+  if [ -d "$bin/lib" ] && ! "$bin/gpu_device_test" --gtest_list_tests >/dev/null 2>&1; then
+    LD_LIBRARY_PATH=$bin/lib timeout 150 "$@"
+  else
+    timeout 150 "$@"
+  fi
+}
+
+for program in gpu_device_test gpu_capture_test gpu_api_test gpu_interpreter_test; do
+  run "$bin/$program" >"$out/$program.log" 2>&1
+  code=$?
+  [ $code -eq 0 ] || failed=1
+  echo "$program: $(tail -n 1 "$out/$program.log") (exit $code)"
+  grep -h "Failure" -A 12 "$out/$program.log" | head -n 60
+done
+run "$bin/gpu_rates" | tee "$out/gpu_rates.md"
+if [ "${SANITIZE:-0}" = 1 ]; then
+  for program in gpu_device_test gpu_capture_test; do
+    run compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$bin/$program" \
+      >"$out/$program.memcheck.log" 2>&1
+    code=$?
+    [ $code -eq 0 ] || failed=1
+    echo "memcheck $program: $(tail -n 1 "$out/$program.memcheck.log") (exit $code)"
+  done
+fi
+exit $failed
