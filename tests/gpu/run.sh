@@ -28,8 +28,8 @@ done
 run "$bin/gpu_rates" | tee "$out/gpu_rates.md"
 if [ "${SANITIZE:-0}" = 1 ]; then
   for program in gpu_device_test gpu_capture_test; do
-    run compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$bin/$program" \
-      >"$out/$program.memcheck.log" 2>&1
+    run compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
+      "$bin/$program" >"$out/$program.memcheck.log" 2>&1
     code=$?
     [ $code -eq 0 ] || failed=1
     echo "memcheck $program: $(tail -n 1 "$out/$program.memcheck.log") (exit $code)"

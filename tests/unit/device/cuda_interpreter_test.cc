@@ -126,6 +126,15 @@ TEST(CudaInterpreterTest, ValuesThatDoNotFitAreComputedAgain) {
   Check(ManyValues(400), InterpretedCase::Fill::kNormal);
 }
 
+// An offset that takes more than 31 bits makes every long of its program two words.
+TEST(CudaInterpreterTest, LongOffsetsAreHonoured) {
+  for (const char* rule : {"zero", "wrap", "clamp", "keep"}) {
+    Check(std::string("tensor x: f32[9,40] outside ") + rule +
+              "\ntensor y: f32[9]\ny[i] = sum(k: x[i,k]) + sum(k<40: x[i,k+2147483648])",
+          InterpretedCase::Fill::kNormal);
+  }
+}
+
 TEST(CudaInterpreterTest, ReductionsAreDealtOut) {
   const auto shapes = [](const std::string& text, int multiprocessors) {
     Result<cuda::Schedule> schedule = cuda::Schedule::Make(*ParseTask(text), {multiprocessors});

@@ -45,6 +45,50 @@ std::vector<Life> LivesOf(const std::vector<Instruction>& program, size_t slots)
   return lives;
 }
 
+bool HasOnlyShortLongs(const std::vector<Instruction>& program) {
+  for (const Instruction& instruction : program) {
+    for (const Field& field : instruction.words) {
+      if (field.is_long && field.number != static_cast<int32_t>(field.number)) return false;
+    }
+  }
+  return true;
+}
+
+// Writes the words of instructions, and the jumps of loops once their ends are known.
+class Encoder {
+ public:
+  explicit Encoder(bool short_longs) : short_longs_(short_longs) {}
+
+  // `real`: by virtual slot.
+  void Put(const Instruction& instruction, const std::vector<int>& real) {
+    const auto value = [&](const Field& field) {
+      const uint32_t slot = field.slot < 0 ? 0 : static_cast<uint32_t>(real[field.slot]);
+      return static_cast<uint32_t>(field.number) + (slot << field.shift);
+    };
+    code_.push_back(static_cast<uint32_t>(instruction.code) | value(instruction.out) << 8 |
+                    value(instruction.a) << 16 | value(instruction.b) << 24);
+    for (const Field& field : instruction.words) {
+      code_.push_back(value(field));
+      if (field.is_long && !short_longs_) {
+        code_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(field.number) >> 32));
+      }
+    }
+    if (instruction.code == Code::kLoop) {
+      bodies_.push_back(code_.size());
+    } else if (instruction.code == Code::kNext) {
+      const auto jump = static_cast<uint32_t>(code_.size() - bodies_.back());
+      code_.back() = code_[bodies_.back() - 1] = jump;
+      bodies_.pop_back();
+    }
+  }
+  std::vector<uint32_t> Take() { return std::move(code_); }
+
+ private:
+  const bool short_longs_;
+  std::vector<uint32_t> code_;
+  std::vector<size_t> bodies_;  // where those of the open loops begin
+};
+
 // Hands out the lowest free number at each first use.
 class Numbers {
  public:
@@ -69,16 +113,13 @@ void Instruction::WordWithSlot(uint32_t word, int slot, int shift) {
   words.push_back({word + (1u << shift), slot, shift});
 }
 
-void Instruction::Long(int64_t value) {
-  const auto bits = static_cast<uint64_t>(value);
-  Word(static_cast<uint32_t>(bits));
-  Word(static_cast<uint32_t>(bits >> 32));
+void Instruction::TwoWords(uint64_t value) {
+  Word(static_cast<uint32_t>(value));
+  Word(static_cast<uint32_t>(value >> 32));
 }
 
 std::vector<Instruction> Assembly::Loop(int index, bool by_team, int64_t extent,
                                         std::vector<Instruction> body) {
-  uint32_t body_words = 0;
-  for (const Instruction& instruction : body) body_words += instruction.encoded_words();
   Instruction loop, next;
   loop.code = Code::kLoop;
   next.code = Code::kNext;
@@ -86,10 +127,8 @@ std::vector<Instruction> Assembly::Loop(int index, bool by_team, int64_t extent,
     edge->out = Field::Slot(index);
     edge->a = Field::Of(by_team ? kByTeam : 0);
     edge->Long(extent);
+    edge->Word(0);  // the jump
   }
-  const uint32_t next_words = next.encoded_words() + 1;
-  loop.Word(body_words + next_words);
-  next.Word(body_words + next_words);
   body.insert(body.begin(), std::move(loop));
   body.push_back(std::move(next));
   return body;
@@ -104,23 +143,19 @@ std::optional<Encoded> Assembly::Encode(const std::vector<Instruction>& program)
   Numbers wide, narrow;
   std::vector<int> real(wide_.size(), -1);
   Encoded encoded;
+  encoded.short_longs = HasOnlyShortLongs(program);
+  Encoder encoder(encoded.short_longs);
   for (size_t i = 0; i < program.size(); ++i) {
-    const Instruction& instruction = program[i];
     // A result never takes the place of an operand of the same instruction: some read their
     // operands after they have begun to write.
-    ForEachSlot(instruction, [&](int slot) {
+    ForEachSlot(program[i], [&](int slot) {
       if (real[slot] < 0) real[slot] = wide_[slot] ? wide.Take() : narrow.Take();
     });
     if (wide.most() > kMostSlots || narrow.most() > kMostSlots) return std::nullopt;
-    const auto value = [&](const Field& field) {
-      const uint32_t slot = field.slot < 0 ? 0 : static_cast<uint32_t>(real[field.slot]);
-      return field.number + (slot << field.shift);
-    };
-    encoded.code.push_back(static_cast<uint32_t>(instruction.code) | value(instruction.out) << 8 |
-                           value(instruction.a) << 16 | value(instruction.b) << 24);
-    for (const Field& field : instruction.words) encoded.code.push_back(value(field));
+    encoder.Put(program[i], real);
     for (const int slot : ending[i]) (wide_[slot] ? wide : narrow).GiveBack(real[slot]);
   }
+  encoded.code = encoder.Take();
   encoded.wide_slots = wide.most();
   encoded.narrow_slots = narrow.most();
   return encoded;

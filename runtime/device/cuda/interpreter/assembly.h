@@ -14,12 +14,13 @@ namespace hiera::cuda {
 // A word or a byte of an instruction: a number, or the real slot of virtual slot `value`, shifted
 // and added to `number`.
 struct Field {
-  uint32_t number = 0;
+  int64_t number = 0;
   int slot = -1;  // virtual
   int shift = 0;
+  bool is_long = false;
 
-  static Field Of(uint32_t number) { return {number, -1, 0}; }
-  static Field Slot(int slot) { return {0, slot, 0}; }
+  static Field Of(uint32_t number) { return {number}; }
+  static Field Slot(int slot) { return {0, slot}; }
 };
 
 struct Instruction {
@@ -31,14 +32,15 @@ struct Instruction {
   void Slot(int slot) { words.push_back(Field::Slot(slot)); }
   // A number in front of which slot + 1 is packed, `shift` bits up; slot -1: 0.
   void WordWithSlot(uint32_t word, int slot, int shift);
-  void Long(int64_t value);
-  int encoded_words() const { return 1 + static_cast<int>(words.size()); }
+  void Long(int64_t value) { words.push_back({value, -1, 0, true}); }
+  void TwoWords(uint64_t value);
 };
 
 // What an encoded program needs.
 struct Encoded {
   std::vector<uint32_t> code;
   uint32_t wide_slots = 0, narrow_slots = 0;
+  bool short_longs = false;
 };
 
 class Assembly {
@@ -48,7 +50,7 @@ class Assembly {
     return static_cast<int>(wide_.size()) - 1;
   }
 
-  // The body of a loop between its first and last instruction; fills in their jumps.
+  // The body of a loop between its first and last instruction; their jumps are found by Encode.
   static std::vector<Instruction> Loop(int index, bool by_team, int64_t extent,
                                        std::vector<Instruction> body);
 

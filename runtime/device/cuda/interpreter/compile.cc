@@ -213,8 +213,8 @@ void Compiler::EmitPoint() {
   Instruction point;
   point.code = Code::kPoint;
   point.a = Field::Of(static_cast<uint32_t>(axes.size()));
-  for (const size_t axis : axes) {
-    const int index = statement_.indices[axis];
+  for (size_t i = axes.size(); i-- > 0;) {
+    const int index = statement_.indices[axes[i]];
     index_slots_[index] = assembly_.NewSlot(true);
     point.Slot(index_slots_[index]);
     point.Long(ExtentOf(index));

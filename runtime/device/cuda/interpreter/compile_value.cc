@@ -12,7 +12,7 @@ int Compiler::EmitReal(int scope, double value) {
   instruction.code = Code::kReal;
   const int slot = NewSlot(ValueType::kReal);
   instruction.out = Field::Slot(slot);
-  instruction.Long(std::bit_cast<int64_t>(value));
+  instruction.TwoWords(std::bit_cast<uint64_t>(value));
   Emit(scope, std::move(instruction));
   return slot;
 }

@@ -16,15 +16,35 @@
 namespace hiera::cuda {
 namespace {
 
-// Where instructions are read from.
-struct Reader {
-  const uint32_t* at;
+// Where instructions are read from: the launch's own data, which is constant memory when it is
+// addressed by number, or memory elsewhere.
+struct Near {
+  static __device__ uint32_t Word(const Launch& launch, uint32_t at) {
+    return reinterpret_cast<const uint32_t*>(launch.data)[at];
+  }
+  static __device__ uint32_t Begin(const Launch& launch) { return 2 * launch.code_at; }
+};
+struct Far {
+  static __device__ uint32_t Word(const Launch& launch, uint32_t at) { return launch.far_code[at]; }
+  static __device__ uint32_t Begin(const Launch&) { return 0; }
+};
 
-  __device__ uint32_t Word() { return *at++; }
-  __device__ int64_t Long() {
-    const uint64_t low = at[0], high = at[1];
-    at += 2;
+template <typename Where>
+struct Reader {
+  const Launch& launch;
+  uint32_t at;
+  const bool is_short;
+
+  __device__ uint32_t Word() { return Where::Word(launch, at++); }
+  __device__ int64_t TwoWords() {
+    const uint64_t low = Word(), high = Word();
     return static_cast<int64_t>(high << 32 | low);
+  }
+  __device__ int64_t Long() { return is_short ? static_cast<int32_t>(Word()) : TwoWords(); }
+  // The product with an index; where longs are short so are both.
+  __device__ int64_t Times(int64_t index, int64_t factor) const {
+    if (!is_short) return index * factor;
+    return static_cast<int64_t>(static_cast<int32_t>(index)) * static_cast<int32_t>(factor);
   }
 };
 
@@ -44,11 +64,17 @@ struct Slots {
       return reinterpret_cast<float&>(narrow[slot * stride]);
     }
   }
-  __device__ int64_t Linear(Reader& code, uint32_t terms) const {
-    int64_t sum = code.Long();
+  // Offset and terms of a linear form.
+  template <typename Where>
+  __device__ int64_t Linear(Reader<Where>& code, uint32_t terms) const {
+    return Terms(code, terms, code.Long());
+  }
+  template <typename Where>
+  __device__ int64_t Terms(Reader<Where>& code, uint32_t terms, int64_t sum) const {
     for (uint32_t t = 0; t < terms; ++t) {
       const uint32_t slot = code.Word();
-      sum += Integer(slot) * code.Long();
+      const int64_t coefficient = code.Long();
+      sum += code.Times(Integer(slot), coefficient);
     }
     return sum;
   }
@@ -70,12 +96,11 @@ __device__ inline bool Resolve(uint32_t rule, int64_t extent, int64_t* subscript
   return false;
 }
 
-template <typename R>
+template <typename R, typename Where>
 class Machine {
  public:
-  __device__ Machine(const Launch& launch, const uint32_t* code, const Slots<R>& slots,
-                     const Team& team)
-      : launch_(launch), begin_(code), slots_(slots), team_(team) {}
+  __device__ Machine(const Launch& launch, const Slots<R>& slots, const Team& team)
+      : launch_(launch), slots_(slots), team_(team), code_{launch, 0, launch.short_longs != 0} {}
 
   __device__ void Run(int64_t point);
 
@@ -99,22 +124,20 @@ class Machine {
   __device__ void OfBooleans(Code code, uint32_t out, uint32_t a, uint32_t b);
 
   const Launch& launch_;
-  const uint32_t* const begin_;
   const Slots<R> slots_;
   const Team team_;
-  Reader code_{nullptr};
+  Reader<Where> code_;
 };
 
-template <typename R>
-__device__ void Machine<R>::Point(int64_t point, uint32_t axes) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Point(int64_t point, uint32_t axes) {
   uint64_t rest = static_cast<uint64_t>(point);
-  const uint32_t* const end = code_.at + 3 * axes;
-  for (uint32_t axis = axes; axis-- > 0;) {
-    Reader entry{code_.at + 3 * axis};
-    const uint32_t slot = entry.Word();
-    const uint64_t extent = static_cast<uint64_t>(entry.Long());
-    uint64_t quotient;
-    if ((rest | extent) >> 32 == 0) {  // a division of 32 bits costs a quarter
+  for (; axes > 0; --axes) {
+    const uint32_t slot = code_.Word();
+    const uint64_t extent = static_cast<uint64_t>(code_.Long());
+    uint64_t quotient = 0;
+    if (axes == 1) {                          // the outermost has all that is left
+    } else if ((rest | extent) >> 32 == 0) {  // a division of 32 bits costs a quarter
       quotient = static_cast<uint32_t>(rest) / static_cast<uint32_t>(extent);
     } else {
       quotient = rest / extent;
@@ -122,11 +145,10 @@ __device__ void Machine<R>::Point(int64_t point, uint32_t axes) {
     slots_.Integer(slot) = static_cast<int64_t>(rest - quotient * extent);
     rest = quotient;
   }
-  code_.at = end;
 }
 
-template <typename R>
-__device__ void Machine<R>::Split(uint32_t from, uint32_t axes) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Split(uint32_t from, uint32_t axes) {
   uint64_t rest = static_cast<uint64_t>(slots_.Integer(from));
   for (uint32_t axis = 0; axis < axes; ++axis) {
     const uint32_t slot = code_.Word();
@@ -136,8 +158,9 @@ __device__ void Machine<R>::Split(uint32_t from, uint32_t axes) {
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::Load(uint32_t out, const void* base, int64_t at, Storage storage) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Load(uint32_t out, const void* base, int64_t at,
+                                        Storage storage) {
   if (storage == Storage::kI32 || storage == Storage::kI64) {
     slots_.Integer(out) = LoadInteger(base, at, storage);
   } else if (storage == Storage::kBool) {
@@ -147,8 +170,8 @@ __device__ void Machine<R>::Load(uint32_t out, const void* base, int64_t at, Sto
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::LoadRuled(uint32_t out, uint32_t axes, const void* base) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::LoadRuled(uint32_t out, uint32_t axes, const void* base) {
   constexpr uint32_t kZero = 1, kKeep = 4;  // of Outside
   const uint32_t word = code_.Word();
   const Storage storage = static_cast<Storage>(word & 15);
@@ -163,10 +186,7 @@ __device__ void Machine<R>::LoadRuled(uint32_t out, uint32_t axes, const void* b
     if ((head >> 8 & 1) != 0) {
       subscript = slots_.Integer(head >> 16);
     } else {
-      for (uint32_t t = head & 255; t-- > 0;) {
-        const uint32_t slot = code_.Word();
-        subscript += slots_.Integer(slot) * code_.Long();
-      }
+      subscript = slots_.Terms(code_, head & 255, subscript);
       if (divisor != 1) {
         const int64_t quotient = FloorDivide(subscript, divisor);
         const bool exact = quotient * divisor == subscript;
@@ -174,7 +194,7 @@ __device__ void Machine<R>::LoadRuled(uint32_t out, uint32_t axes, const void* b
       }
     }
     inside = Resolve(rule, extent, &subscript) && inside;
-    at += subscript * stride;
+    at += code_.Times(subscript, stride);  // of what is outside nothing is read
   }
   if (mask != 0) slots_.Boolean(mask - 1) = inside ? 0 : 1;
   if (inside) {
@@ -188,8 +208,8 @@ __device__ void Machine<R>::LoadRuled(uint32_t out, uint32_t axes, const void* b
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::Store(uint32_t value, uint32_t terms, uint32_t buffer) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Store(uint32_t value, uint32_t terms, uint32_t buffer) {
   const uint32_t word = code_.Word();
   const Storage storage = static_cast<Storage>(word & 15);
   const Type type = static_cast<Type>(word >> 4 & 15);
@@ -206,8 +226,8 @@ __device__ void Machine<R>::Store(uint32_t value, uint32_t terms, uint32_t buffe
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::Dot(uint32_t out, uint32_t a, uint32_t b) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Dot(uint32_t out, uint32_t a, uint32_t b) {
   const uint32_t word = code_.Word();
   const Storage a_storage = static_cast<Storage>(word & 15),
                 b_storage = static_cast<Storage>(word >> 4 & 15);
@@ -231,8 +251,8 @@ __device__ void Machine<R>::Dot(uint32_t out, uint32_t a, uint32_t b) {
   slots_.Real(out) = sum;
 }
 
-template <typename R>
-__device__ void Machine<R>::Combine(uint32_t out, Combination how, Type type) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Combine(uint32_t out, Combination how, Type type) {
   if (type == Type::kReal) {
     slots_.Real(out) = Combined(team_, slots_.Real(out), how);
   } else if (type == Type::kInteger) {
@@ -242,8 +262,8 @@ __device__ void Machine<R>::Combine(uint32_t out, Combination how, Type type) {
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::ArgStep(uint32_t best, uint32_t at, uint32_t value) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::ArgStep(uint32_t best, uint32_t at, uint32_t value) {
   const int64_t index = slots_.Integer(code_.Word());
   const uint32_t word = code_.Word();
   const bool largest = (word >> 4) != 0;
@@ -262,8 +282,8 @@ __device__ void Machine<R>::ArgStep(uint32_t best, uint32_t at, uint32_t value) 
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::ArgCombine(uint32_t best, uint32_t at) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::ArgCombine(uint32_t best, uint32_t at) {
   const uint32_t word = code_.Word();
   const bool largest = (word >> 4) != 0;
   int64_t& where = slots_.Integer(at);
@@ -280,8 +300,8 @@ __device__ void Machine<R>::ArgCombine(uint32_t best, uint32_t at) {
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::Select(uint32_t out, uint32_t a, uint32_t b) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Select(uint32_t out, uint32_t a, uint32_t b) {
   const uint32_t c = code_.Word();
   const Type type = static_cast<Type>(code_.Word());
   const uint32_t chosen = slots_.Boolean(a) != 0 ? b : c;
@@ -294,8 +314,8 @@ __device__ void Machine<R>::Select(uint32_t out, uint32_t a, uint32_t b) {
   }
 }
 
-template <typename R>
-__device__ void Machine<R>::OfReals(Code code, uint32_t out, uint32_t a, uint32_t b) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::OfReals(Code code, uint32_t out, uint32_t a, uint32_t b) {
   const R x = slots_.Real(a);
   R& r = slots_.Real(out);
   // clang-format off
@@ -330,8 +350,8 @@ __device__ void Machine<R>::OfReals(Code code, uint32_t out, uint32_t a, uint32_
   // clang-format on
 }
 
-template <typename R>
-__device__ void Machine<R>::OfIntegers(Code code, uint32_t out, uint32_t a, uint32_t b) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::OfIntegers(Code code, uint32_t out, uint32_t a, uint32_t b) {
   const int64_t x = slots_.Integer(a);
   const uint64_t u = static_cast<uint64_t>(x);
   const int64_t y = code == Code::kNegInt || code == Code::kAbsInt ? 0 : slots_.Integer(b);
@@ -354,8 +374,8 @@ __device__ void Machine<R>::OfIntegers(Code code, uint32_t out, uint32_t a, uint
   // clang-format on
 }
 
-template <typename R>
-__device__ void Machine<R>::OfBooleans(Code code, uint32_t out, uint32_t a, uint32_t b) {
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::OfBooleans(Code code, uint32_t out, uint32_t a, uint32_t b) {
   const uint32_t x = slots_.Boolean(a);
   const uint32_t y = code == Code::kNot ? 0 : slots_.Boolean(b);
   uint32_t& r = slots_.Boolean(out);
@@ -372,9 +392,9 @@ __device__ void Machine<R>::OfBooleans(Code code, uint32_t out, uint32_t a, uint
   // clang-format on
 }
 
-template <typename R>
-__device__ void Machine<R>::Run(int64_t point) {
-  code_.at = begin_;
+template <typename R, typename Where>
+__device__ void Machine<R, Where>::Run(int64_t point) {
+  code_.at = Where::Begin(launch_);
   for (;;) {
     const uint32_t head = code_.Word();
     const Code code = static_cast<Code>(head & 255);
@@ -386,7 +406,7 @@ __device__ void Machine<R>::Run(int64_t point) {
         Point(point, a);
         break;
       case Code::kReal:
-        slots_.Real(out) = static_cast<R>(__builtin_bit_cast(double, code_.Long()));
+        slots_.Real(out) = static_cast<R>(__builtin_bit_cast(double, code_.TwoWords()));
         break;
       case Code::kInteger:
         slots_.Integer(out) = code_.Long();
@@ -467,8 +487,8 @@ __device__ void Machine<R>::Run(int64_t point) {
   }
 }
 
-template <typename R>
-__device__ void Interpret(const Launch& launch, const uint32_t* code, uint4* shared) {
+template <typename R, typename Where>
+__device__ void Interpret(const Launch& launch, uint4* shared) {
   const uint32_t threads = blockDim.x, thread = threadIdx.x;
   char* const base = reinterpret_cast<char*>(shared) + kExchangeBytes;
   int64_t* const wide = reinterpret_cast<int64_t*>(base);
@@ -476,7 +496,7 @@ __device__ void Interpret(const Launch& launch, const uint32_t* code, uint4* sha
   const Slots<R> slots{wide + thread, narrow + thread, threads};
   const Team team{thread % launch.team, launch.team, shared};
   const int64_t teams = threads / launch.team;
-  Machine<R> machine(launch, code, slots, team);
+  Machine<R, Where> machine(launch, slots, team);
   for (int64_t point = blockIdx.x * teams + thread / launch.team; point < launch.points;
        point += gridDim.x * teams) {
     machine.Run(point);
@@ -531,16 +551,15 @@ __device__ void ScanRows(const ScanLaunch& scan, uint4* shared) {
 }  // namespace
 }  // namespace hiera::cuda
 
-#define HIERA_INTERPRET(name, type, code)                                               \
+#define HIERA_INTERPRET(name, type, where)                                              \
   extern "C" __global__ void name(const __grid_constant__ hiera::cuda::Launch launch) { \
     HIERA_DYNAMIC_SHARED(shared);                                                       \
-    hiera::cuda::Interpret<type>(launch, code, shared);                                 \
+    hiera::cuda::Interpret<type, hiera::cuda::where>(launch, shared);                   \
   }
-#define HIERA_NEAR_CODE reinterpret_cast<const uint32_t*>(launch.data + launch.code_at)
-HIERA_INTERPRET(hiera_interpret_f32, float, HIERA_NEAR_CODE)
-HIERA_INTERPRET(hiera_interpret_f64, double, HIERA_NEAR_CODE)
-HIERA_INTERPRET(hiera_interpret_far_f32, float, launch.far_code)
-HIERA_INTERPRET(hiera_interpret_far_f64, double, launch.far_code)
+HIERA_INTERPRET(hiera_interpret_f32, float, Near)
+HIERA_INTERPRET(hiera_interpret_f64, double, Near)
+HIERA_INTERPRET(hiera_interpret_far_f32, float, Far)
+HIERA_INTERPRET(hiera_interpret_far_f64, double, Far)
 
 #define HIERA_SCAN(name, type)                                                            \
   extern "C" __global__ void name(const __grid_constant__ hiera::cuda::ScanLaunch scan) { \

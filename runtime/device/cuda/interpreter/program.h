@@ -9,8 +9,8 @@
 // narrow ones (4 bytes) hold booleans and f32 reals. The two kinds are numbered apart.
 //
 // An instruction begins with a word of four bytes: code, out, a, b. More words follow as said
-// below; "long" is two words, the low one first. "terms" are (slot of an integer, coefficient
-// long).
+// below; "long" is two words, the low one first, or one in a program whose longs all fit. "terms"
+// are (slot of an index, coefficient long).
 #ifndef HIERA_RUNTIME_DEVICE_CUDA_INTERPRETER_PROGRAM_H_
 #define HIERA_RUNTIME_DEVICE_CUDA_INTERPRETER_PROGRAM_H_
 
@@ -22,8 +22,8 @@ namespace hiera::cuda {
 
 enum class Code : uint8_t {
   kStop,
-  kPoint,      // a axes: (slot, extent long) outermost first; their values at this point
-  kReal,       // out = constant; the bits of a double, long
+  kPoint,      // a axes: (slot, extent long) innermost first; their values at this point
+  kReal,       // out = constant; the bits of a double, two words
   kInteger,    // out = constant long
   kBoolean,    // out = a
   kScalar,     // out = scalar; word: its number
@@ -120,6 +120,8 @@ struct Launch {
   uint32_t code_at;
   uint32_t team;  // threads
   uint32_t wide_slots;
+  uint32_t short_longs;  // 1: a long is one word, and every index is below 2^31
+  uint32_t unused;
   uint64_t data[kDataWords];
 };
 static_assert(sizeof(Launch) <= 4096, "what a kernel's parameters may take");

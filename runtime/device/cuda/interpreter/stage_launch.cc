@@ -40,6 +40,7 @@ Result<StageLaunch> StageLaunch::Of(const StageProgram& program, const Target& t
   launch.points = program.points;
   launch.team = program.team;
   launch.wide_slots = program.encoded.wide_slots;
+  launch.short_longs = program.encoded.short_longs ? 1 : 0;
   launch.scalars_at = static_cast<uint32_t>(program.buffers.size());
   launch.code_at = launch.scalars_at + static_cast<uint32_t>(program.scalars.size());
   if (launch.code_at > kDataWords) {
