@@ -23,8 +23,9 @@ constexpr int kProposalsPerPolicy = 16;
 constexpr int kRefinementRounds = 3;
 constexpr int kRefinementsPerPolicy = 6;
 constexpr size_t kFinalists = 3;
-// What a library's choice may take beside the application: eight streams of it are allocated ahead.
-constexpr int64_t kOfferWorkspace = int64_t{64} << 20;
+// What a library's choice may take beside the application. All of a variant's workspaces are
+// allocated ahead: one of this size, or eight of a thirty-second of a gigabyte.
+constexpr int64_t kOfferWorkspace = int64_t{256} << 20;
 constexpr double kMargin = 1.02;      // a win must exceed the noise by this
 constexpr double kBelowBelief = 0.9;  // below this share of the floor the floor is not believed
 constexpr double kAtTheFloor = 1.03;  // closer to the roofline than this: nothing left to gain

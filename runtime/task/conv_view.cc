@@ -142,9 +142,12 @@ class ConvReader {
       return Unsupported("a window that runs backwards or begins inside the image");
     }
     const int64_t reach = (s.output - 1) * s.stride + (s.taps - 1) * s.dilation + 1;
-    s.pad_after = reach - s.pad_before - s.input;
-    if (s.pad_after <= -s.stride) return Unsupported("windows that leave out the image's end");
-    s.pad_after = std::max<int64_t>(s.pad_after, 0);
+    const int64_t needed = reach - s.pad_before - s.input;
+    if (needed <= -s.stride) return Unsupported("windows that leave out the image's end");
+    // Up to a stride more than what is needed makes no further window. Padding that is the same at
+    // both ends is what libraries do best.
+    const bool even = s.pad_before >= needed && s.pad_before < needed + s.stride;
+    s.pad_after = even ? s.pad_before : std::max<int64_t>(needed, 0);
     view_.spatial.push_back(s);
     return {};
   }

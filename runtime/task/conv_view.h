@@ -17,8 +17,8 @@ struct ConvView {
   struct Spatial {
     int64_t input = 1, output = 1, taps = 1;
     int64_t stride = 1, dilation = 1;
-    int64_t pad_before = 0, pad_after = 0;
-    int64_t x = 0, w = 0, y = 0;  // strides
+    int64_t pad_before = 0, pad_after = 0;  // the same where that makes the same output
+    int64_t x = 0, w = 0, y = 0;            // strides
   };
   int x = -1, w = -1, y = -1, bias = -1;                      // bound tensors
   int64_t images = 1, groups = 1, channels = 1, filters = 1;  // channels, filters: of one group

@@ -90,7 +90,7 @@ class Forward : public Executable {
                                            cudnn::kCrossCorrelation, TypeOf(graph_.compute));
     status += e_.set_groups(conv_, static_cast<int>(graph_.x.extents[1] / graph_.w.extents[1]));
     const bool half = graph_.dtype == DType::kF16 || graph_.dtype == DType::kBF16;
-    status += e_.set_math(conv_, half ? kTensorOpMath : kFmaMath);
+    status += e_.set_math(conv_, half || graph_.tf32 ? kTensorOpMath : kFmaMath);
     if (status != 0) return DeviceError("cuDNN refuses the convolution's description");
     Perf perf[kAlgorithms];
     int count = 0;

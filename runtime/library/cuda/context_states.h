@@ -1,5 +1,7 @@
 // ContextStates<T>: a T for each CUDA context in which a library call was made ready. Lookups are
-// lock-free and may run beside an addition; additions are serialised. States live as long as this.
+// lock-free and may run beside an addition; additions are serialised. States live as long as this
+// and are destroyed in their contexts; that of a context which is gone is given up, as all that it
+// held is gone with it.
 #ifndef HIERA_RUNTIME_LIBRARY_CUDA_CONTEXT_STATES_H_
 #define HIERA_RUNTIME_LIBRARY_CUDA_CONTEXT_STATES_H_
 
@@ -20,6 +22,23 @@ class ContextStates {
   static constexpr int kMost = 16;
 
   explicit ContextStates(const GpuEntries& gpu) : gpu_(gpu) {}
+  ~ContextStates() {
+    for (Entry& entry : entries_) {
+      if (entry.state == nullptr) continue;
+      unsigned long long id = 0;
+      const bool there = gpu_.context_id(entry.handle, &id) == 0 && id == entry.context &&
+                         gpu_.push(entry.handle) == 0;
+      if (!there) {
+        static_cast<void>(entry.state.release());
+        continue;
+      }
+      entry.state.reset();
+      void* popped = nullptr;
+      gpu_.pop(&popped);
+    }
+  }
+  ContextStates(const ContextStates&) = delete;
+  ContextStates& operator=(const ContextStates&) = delete;
 
   // Makes the current context's state by `make`, unless there is one. Errors: kUnavailable (no
   // context, or too many), and those of `make`.
@@ -34,7 +53,9 @@ class ContextStates {
     const OutsideCapture relaxed(gpu_);
     Result<std::unique_ptr<T>> state = make();
     if (!state.ok()) return state.status();
-    entries_[at] = {*context, *std::move(state)};
+    void* handle = nullptr;
+    if (gpu_.context(&handle) != 0) return Unavailable("the CUDA context is gone");
+    entries_[at] = {*context, handle, *std::move(state)};
     count_.store(at + 1, std::memory_order_release);
     return {};
   }
@@ -47,7 +68,8 @@ class ContextStates {
 
  private:
   struct Entry {
-    uint64_t context = 0;
+    uint64_t context = 0;  // its number
+    void* handle = nullptr;
     std::unique_ptr<T> state;
   };
 

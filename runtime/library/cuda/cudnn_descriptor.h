@@ -88,6 +88,9 @@ class CudnnDescriptor {
     return found;
   }
 
+  // Is never destroyed.
+  void GiveUp() { descriptor_ = nullptr; }
+
   void* get() const { return descriptor_; }
   int status() const { return status_; }
   bool ok() const { return status_ == 0; }

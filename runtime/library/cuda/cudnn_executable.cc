@@ -1,6 +1,7 @@
 #include "runtime/library/cuda/cudnn_executable.h"
 
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "runtime/library/cuda/context_states.h"
@@ -38,13 +39,15 @@ class CudnnConvolution : public ContextExecutable {
     for (const void* pointer : pointers) low |= reinterpret_cast<uintptr_t>(pointer);
     if (low % static_cast<uintptr_t>(graph_.alignment) != 0) return HIERA_UNAVAILABLE;
     uint64_t stream_id = 0;
+    int capturing = 0;
+    if (gpu_.capturing(run.stream, &capturing) != 0) return HIERA_UNAVAILABLE;
     if (state->plan.workspace_bytes > 0) {
-      int capturing = 0;
       unsigned long long id = 0;
-      if (gpu_.capturing(run.stream, &capturing) != 0 || capturing != 0) return HIERA_UNAVAILABLE;
+      if (capturing != 0) return HIERA_UNAVAILABLE;
       if (gpu_.stream_id(run.stream, &id) != 0) return HIERA_DEVICE_ERROR;
       stream_id = id + 1;
     }
+    if (capturing != 0) state->captured.store(true, std::memory_order_relaxed);
     const int lane = state->lanes.Enter(stream_id);
     if (lane < 0) return HIERA_UNAVAILABLE;
     const int status = Issue(*state, lane, pointers, run.stream);
@@ -64,8 +67,13 @@ class CudnnConvolution : public ContextExecutable {
 
   struct State {
     explicit State(const GpuEntries& gpu) : lanes(gpu) {}
+    ~State() {
+      // Kernels that the plan has compiled end with it, but a graph may still launch them.
+      if (captured.load(std::memory_order_relaxed)) plan.plan.GiveUp();
+    }
     std::unique_ptr<CudnnProblem> problem;
     CudnnPlan plan;
+    std::atomic<bool> captured{false};
     Lanes lanes;
     std::array<Pack, Lanes::kMost> packs;  // the last of each lane: most programs repeat addresses
   };

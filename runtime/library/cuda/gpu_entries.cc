@@ -18,6 +18,9 @@ Result<GpuEntries> Open() {
   if (!library.ok()) return library.status();
   GpuEntries gpu;
   HIERA_RETURN_IF_ERROR(library->Get("cuCtxGetId", &gpu.context_id));
+  HIERA_RETURN_IF_ERROR(library->Get("cuCtxGetCurrent", &gpu.context));
+  HIERA_RETURN_IF_ERROR(library->Get("cuCtxPushCurrent_v2", &gpu.push));
+  HIERA_RETURN_IF_ERROR(library->Get("cuCtxPopCurrent_v2", &gpu.pop));
   HIERA_RETURN_IF_ERROR(library->Get("cuMemAlloc_v2", &gpu.allocate));
   HIERA_RETURN_IF_ERROR(library->Get("cuMemFree_v2", &gpu.release));
   HIERA_RETURN_IF_ERROR(library->Get("cuStreamGetId", &gpu.stream_id));

@@ -17,6 +17,9 @@ namespace hiera {
 // twice in a process, as addresses are.
 struct GpuEntries {
   int (*context_id)(void* context, unsigned long long* id) = nullptr;  // cuCtxGetId; null: current
+  int (*context)(void** current) = nullptr;                            // cuCtxGetCurrent
+  int (*push)(void* context) = nullptr;                                // cuCtxPushCurrent_v2
+  int (*pop)(void** context) = nullptr;                                // cuCtxPopCurrent_v2
   int (*allocate)(uint64_t* address, size_t bytes) = nullptr;          // cuMemAlloc_v2
   int (*release)(uint64_t address) = nullptr;                          // cuMemFree_v2
   int (*stream_id)(void* stream, unsigned long long* id) = nullptr;    // cuStreamGetId

@@ -264,6 +264,18 @@ TEST_F(SplitProduct, ContextsAreMadeReadyOneByOne) {
   EXPECT_EQ(run->Prepare().code(), Code::kUnavailable);
 }
 
+TEST_F(SplitProduct, WorkspacesAreGivenBackInTheirContexts) {
+  auto run = Make(4 << 20);
+  ASSERT_TRUE(run->Prepare().ok());
+  FictionalGpu::Get().context = 2;
+  ASSERT_TRUE(run->Prepare().ok());
+  EXPECT_EQ(FictionalGpu::Get().allocations.size(), 16U);
+  FictionalGpu::Get().context = 0;  // none is current where it is destroyed
+  run.reset();
+  EXPECT_EQ(FictionalGpu::Get().allocations.size(), 0U);
+  EXPECT_EQ(FictionalGpu::Get().context, 0U);
+}
+
 TEST_F(SplitProduct, AddressesBelowTheCallsAlignmentAreRefused) {
   const auto run = MakeLtMatmul(CallOf(Parsed(kProduct)), Algorithm(66, 20, 36, 0), 0,
                                 FictionalLt::Functions(), FictionalGpu::Entries());

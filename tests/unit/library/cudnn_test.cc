@@ -143,6 +143,17 @@ TEST_F(CudnnRunTest, APackIsMadeOnceForTheSameAddresses) {
   EXPECT_EQ(RunOn(*run, 7), HIERA_UNAVAILABLE);
 }
 
+TEST_F(CudnnRunTest, APlanThatAGraphHoldsOutlivesItsExecutable) {
+  auto run = Make(CudnnEngine{0, {{2, 1}}}, 0);
+  ASSERT_TRUE(run->Prepare().ok());
+  FictionalGpu::Get().capturing = true;
+  ASSERT_EQ(RunOn(*run, 1), HIERA_OK);
+  run.reset();
+  handles_.reset();
+  EXPECT_EQ(FictionalCudnn::objects(), 1);
+  FictionalCudnn::Functions().destroy_descriptor(FictionalCudnn::newest_plan());
+}
+
 TEST_F(CudnnRunTest, WithoutAnEngineTheFirstOfTheRankingThatFits) {
   const auto run = Make(std::nullopt, 0);
   ASSERT_TRUE(run->Prepare().ok());

@@ -213,6 +213,7 @@ cudnn::Functions MakeFunctions() {
   f.create_descriptor = [](int kind, void** descriptor) {
     auto* made = new Descriptor;
     made->kind = kind;
+    if (kind == cudnn::kExecutionPlan) FictionalCudnn::newest_plan() = made;
     *descriptor = made;
     ++FictionalCudnn::objects();
     return 0;
@@ -248,6 +249,10 @@ const cudnn::Functions& FictionalCudnn::Functions() {
 FictionalCudnn::Last& FictionalCudnn::last() {
   static Last last;
   return last;
+}
+void*& FictionalCudnn::newest_plan() {
+  static void* plan = nullptr;
+  return plan;
 }
 int& FictionalCudnn::objects() {
   static int count = 0;

@@ -30,7 +30,8 @@ struct FictionalCudnn {
     int virtual_tensors = 0;
   };
   static Last& last();
-  static int& objects();  // descriptors and handles that are open
+  static void*& newest_plan();  // that was made
+  static int& objects();        // descriptors and handles that are open
 };
 
 }  // namespace hiera

@@ -6,16 +6,20 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <vector>
 
 #include "runtime/library/cuda/gpu_entries.h"
 
 namespace hiera {
 
 struct FictionalGpu {
-  unsigned long long context = 1;  // current; 0: none
+  unsigned long long context = 1;    // current; 0: none
+  unsigned long long destroyed = 0;  // a context that is gone
+  std::vector<unsigned long long> stack;
   bool capturing = false;
   int64_t memory = int64_t{1} << 30;
   std::map<uint64_t, size_t> allocations;
+  std::map<uint64_t, unsigned long long> owners;  // contexts
   int allocate_calls = 0;
 
   static FictionalGpu& Get() {
@@ -27,9 +31,23 @@ struct FictionalGpu {
   static const GpuEntries& Entries() {
     static const GpuEntries entries = [] {
       GpuEntries e;
-      e.context_id = [](void*, unsigned long long* id) {
-        *id = Get().context;
-        return *id == 0 ? 201 : 0;
+      e.context_id = [](void* context, unsigned long long* id) {
+        *id = context == nullptr ? Get().context : reinterpret_cast<uintptr_t>(context) / 16;
+        return *id == 0 || *id == Get().destroyed ? 201 : 0;
+      };
+      e.context = [](void** current) {
+        *current = reinterpret_cast<void*>(static_cast<uintptr_t>(Get().context * 16));
+        return 0;
+      };
+      e.push = [](void* context) {
+        Get().stack.push_back(Get().context);
+        Get().context = reinterpret_cast<uintptr_t>(context) / 16;
+        return 0;
+      };
+      e.pop = [](void**) {
+        Get().context = Get().stack.back();
+        Get().stack.pop_back();
+        return 0;
       };
       e.allocate = [](uint64_t* address, size_t bytes) {
         ++Get().allocate_calls;
@@ -38,9 +56,11 @@ struct FictionalGpu {
         if (used + static_cast<int64_t>(bytes) > Get().memory) return 2;
         *address = reinterpret_cast<uint64_t>(std::malloc(16));  // nobody writes to it
         Get().allocations[*address] = bytes;
+        Get().owners[*address] = Get().context;
         return 0;
       };
       e.release = [](uint64_t address) {
+        if (Get().owners[address] != Get().context) return 201;
         Get().allocations.erase(address);
         std::free(reinterpret_cast<void*>(address));
         return 0;

@@ -60,7 +60,7 @@ TEST(CudnnGraphTest, ChannelsLastWithEverything) {
   conv.activation = HIERA_ACTIVATION_GELU;
   EXPECT_EQ(Made(conv),
             "cudnn_conv compute=f32 type=f16 x=t0:8,16,10,12:1920,1,192,16 "
-            "w=t1:32,16,3,5:240,1,80,16 y=t2:8,32,5,7:1120,1,224,32 pad=1,2:0,1 stride=2,1 "
+            "w=t1:32,16,3,5:240,1,80,16 y=t2:8,32,5,7:1120,1,224,32 pad=1,2:1,1 stride=2,1 "
             "dilation=1,2 bias=t3:1,32,1,1:32,1,32,32 then=gelu align=2");
 }
 
@@ -85,6 +85,19 @@ TEST(CudnnGraphTest, OneSpatialAxisGetsAnother) {
             "Y[n,f,x] = sum(c,r: X[n,c,x+r-2]*W[f,c,r])"),
       "cudnn_conv compute=f32 type=f32 x=t0:2,3,1,20:60,20,20,1 w=t1:4,3,1,5:15,5,5,1 "
       "y=t2:2,4,1,20:80,20,20,1 pad=0,2:0,2 stride=1,1 dilation=1,1 align=4");
+}
+
+TEST(CudnnGraphTest, PaddingIsEvenWhereThatMakesTheSameOutput) {
+  // 224 elements, windows of 7 in steps of 2 from -3: the last ends 2 beyond, and 3 make no more.
+  EXPECT_NE(Graph("tensor X: f32[1,1,224] outside zero; tensor W: f32[1,1,7]\n"
+                  "tensor Y: f32[1,1,112]\nY[n,f,x] = sum(c,r: X[n,c,2*x+r-3]*W[f,c,r])")
+                .find("pad=0,3:0,3"),
+            std::string::npos);
+  // In steps of 1 they would make one more.
+  EXPECT_NE(Graph("tensor X: f32[1,1,224] outside zero; tensor W: f32[1,1,7]\n"
+                  "tensor Y: f32[1,1,223]\nY[n,f,x] = sum(c,r: X[n,c,x+r-3]*W[f,c,r])")
+                .find("pad=0,3:0,2"),
+            std::string::npos);
 }
 
 TEST(CudnnGraphTest, FlopsOfAConvolution) {
