@@ -8,17 +8,24 @@ bin=$here
 [ -x "$bin/gpu_rates" ] || bin=$here/../../build/bin
 out=${OUT:-.}
 failed=0
+# NVIDIA's libraries: those of this machine's Python, else of its toolkit.
+wheels=$(python3 -c 'import nvidia; print("\n".join(nvidia.__path__))' 2>/dev/null)
+# shellcheck disable=SC2086
+nvidia=$(find $wheels /usr/local/cuda/lib64 \( -name 'libcublasLt.so*' -o -name 'libcudnn.so*' \) \
+  2>/dev/null | xargs -r -n1 dirname | sort -u | tr '\n' ':')
+export LD_LIBRARY_PATH=$nvidia${LD_LIBRARY_PATH:-}
 
 # Carried programs may be newer than the machine's C++ library.
 run() {
   if [ -d "$bin/lib" ] && ! "$bin/gpu_device_test" --gtest_list_tests >/dev/null 2>&1; then
-    LD_LIBRARY_PATH=$bin/lib timeout 150 "$@"
+    LD_LIBRARY_PATH=$bin/lib:$LD_LIBRARY_PATH timeout 150 "$@"
   else
     timeout 150 "$@"
   fi
 }
 
-for program in gpu_device_test gpu_capture_test gpu_api_test gpu_interpreter_test; do
+for program in gpu_device_test gpu_capture_test gpu_api_test gpu_interpreter_test \
+  library_gpu_test; do
   run "$bin/$program" >"$out/$program.log" 2>&1
   code=$?
   [ $code -eq 0 ] || failed=1

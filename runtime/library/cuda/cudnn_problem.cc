@@ -1,7 +1,10 @@
 #include "runtime/library/cuda/cudnn_problem.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+
+#include "runtime/base/clock.h"
 
 namespace hiera {
 namespace {
@@ -264,51 +267,76 @@ Result<CudnnPlan> CudnnProblem::Plan(const CudnnEngine& structure) const {
   return plan;
 }
 
-std::vector<CudnnChoice> CudnnProblem::Enumerate(const CudnnLimits& limits) const {
-  std::vector<CudnnChoice> choices;
-  std::set<CudnnEngine> seen;
-  int plans = 0;
-  const auto attempt = [&](const CudnnEngine& engine, bool ranked) {
-    if (!seen.insert(engine).second || plans >= limits.plans) return false;
-    ++plans;
-    const Result<CudnnPlan> plan = Plan(engine);
-    if (!plan.ok() || plan->workspace_bytes > limits.workspace_bytes) return false;
-    choices.push_back({engine, plan->workspace_bytes, ranked});
-    return true;
-  };
-  for (const CudnnEngine& engine : Ranking()) attempt(engine, true);
-  std::vector<std::pair<CudnnEngine, CudnnEngineFacts>> bases;
-  int compiled = 0;
-  for (int64_t id = 0; id < EngineCount(); ++id) {
-    std::optional<CudnnEngineFacts> facts = Facts(id);
-    if (!facts) continue;
-    if (facts->compiles_at_run_time && ++compiled > limits.compiled_plans) continue;
-    const CudnnEngine engine{id, {}};
-    if (attempt(engine, false) && !facts->compiles_at_run_time) {
-      bases.emplace_back(engine, *std::move(facts));
+namespace {
+
+// One enumeration: what was tried and what it cost.
+class Enumeration {
+ public:
+  Enumeration(const CudnnProblem& problem, const CudnnLimits& limits)
+      : problem_(problem), limits_(limits), start_ns_(MonotonicNs()) {}
+
+  std::vector<CudnnChoice> Run() {
+    for (const CudnnEngine& engine : problem_.Ranking()) Attempt(engine, true);
+    // As they come, those that compile nothing first.
+    for (const bool compiles : {false, true}) {
+      for (int64_t id = 0; id < problem_.EngineCount(); ++id) {
+        const auto& facts = FactsOf(id);
+        if (facts && facts->compiles_at_run_time == compiles) Attempt({id, {}}, false);
+      }
     }
-  }
-  // Around every ranked choice of an engine that compiles nothing, too.
-  for (size_t i = 0; i < choices.size() && choices[i].ranked; ++i) {
-    std::optional<CudnnEngineFacts> facts = Facts(choices[i].engine.id);
-    if (facts && !facts->compiles_at_run_time) {
-      bases.emplace_back(choices[i].engine, *std::move(facts));
+    const std::vector<CudnnChoice> bases = choices_;
+    for (const CudnnChoice& base : bases) {
+      const auto& facts = FactsOf(base.engine.id);
+      if (facts && !facts->compiles_at_run_time) AttemptKnobs(base.engine, *facts);
     }
+    return std::move(choices_);
   }
-  for (const auto& [base, facts] : bases) {
+
+ private:
+  const std::optional<CudnnEngineFacts>& FactsOf(int64_t id) {
+    const auto known = facts_.find(id);
+    if (known != facts_.end()) return known->second;
+    return facts_[id] = problem_.Facts(id);
+  }
+
+  void Attempt(const CudnnEngine& engine, bool ranked) {
+    if (plans_ >= limits_.plans || !seen_.insert(engine).second) return;
+    const auto& facts = FactsOf(engine.id);
+    const double seconds = static_cast<double>(MonotonicNs() - start_ns_) * 1e-9;
+    const bool compiles = facts && facts->compiles_at_run_time;
+    if (seconds >= (compiles ? limits_.compile_seconds : limits_.seconds)) return;
+    ++plans_;
+    const Result<CudnnPlan> plan = problem_.Plan(engine);
+    if (!plan.ok() || plan->workspace_bytes > limits_.workspace_bytes) return;
+    choices_.push_back({engine, plan->workspace_bytes, ranked});
+  }
+
+  void AttemptKnobs(const CudnnEngine& base, const CudnnEngineFacts& facts) {
     for (const CudnnKnob& knob : facts.knobs) {
-      int64_t tried = 0;
-      for (int64_t value = knob.low; value <= knob.high && tried < limits.knob_values;
-           value += knob.step, ++tried) {
+      int64_t value = knob.low;
+      for (int i = 0; i < limits_.knob_values && value <= knob.high; ++i, value += knob.step) {
         CudnnEngine engine = base;
         std::erase_if(engine.knobs, [&](const auto& k) { return k.first == knob.type; });
         engine.knobs.emplace_back(knob.type, value);
         std::sort(engine.knobs.begin(), engine.knobs.end());
-        attempt(engine, false);
+        Attempt(engine, false);
       }
     }
   }
-  return choices;
+
+  const CudnnProblem& problem_;
+  const CudnnLimits& limits_;
+  const int64_t start_ns_;
+  std::vector<CudnnChoice> choices_;
+  std::set<CudnnEngine> seen_;
+  std::map<int64_t, std::optional<CudnnEngineFacts>> facts_;
+  int plans_ = 0;
+};
+
+}  // namespace
+
+std::vector<CudnnChoice> CudnnProblem::Enumerate(const CudnnLimits& limits) const {
+  return Enumeration(*this, limits).Run();
 }
 
 }  // namespace hiera

@@ -36,9 +36,12 @@ struct CudnnChoice {
 
 struct CudnnLimits {
   int64_t workspace_bytes = int64_t{256} << 20;
-  int plans = 400;         // that are made to see whether they can be; some compile for that
-  int compiled_plans = 8;  // of engines that compile at run time, beside ranked ones
-  int knob_values = 16;    // of one knob
+  int plans = 400;       // that are made to see whether they can be
+  int knob_values = 16;  // of one knob
+  // Wall time after which no plan is made any more, and none of an engine that compiles for it: one
+  // of those takes tenths of a second, and a ranking may hold fifty.
+  double seconds = 8;
+  double compile_seconds = 3;
 };
 
 class CudnnProblem {
@@ -60,8 +63,8 @@ class CudnnProblem {
   // Ready to run. Errors: kUnavailable where the library refuses.
   Result<CudnnPlan> Plan(const CudnnEngine& engine) const;
 
-  // Rankings first; then every engine as it comes; then each knob's values, one knob at a time away
-  // from what was found. None twice.
+  // Rankings first; then every engine as it comes (those that compile at run time last); then each
+  // knob's values, one knob at a time away from what was found. None twice.
   std::vector<CudnnChoice> Enumerate(const CudnnLimits& limits) const;
 
   const CudnnGraph& graph() const { return graph_; }

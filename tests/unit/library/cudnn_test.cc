@@ -83,6 +83,22 @@ TEST_F(CudnnTest, AWorkspaceAboveTheBudgetIsNotOffered) {
             (NameList{"engine=0 k2=1", "engine=0", "engine=0 k2=0"}));
 }
 
+TEST_F(CudnnTest, EnginesThatCompileHaveATimeOfTheirOwn) {
+  const auto problem =
+      CudnnProblem::Make(FictionalCudnn::Functions(), nullptr, *CudnnGraphOf(Fused()));
+  ASSERT_TRUE(problem.ok()) << problem.status().message();
+  CudnnLimits limits;
+  limits.compile_seconds = 0;
+  for (const CudnnChoice& choice : (*problem)->Enumerate(limits)) {
+    EXPECT_EQ(choice.engine.id, 0) << choice.engine.Text();
+  }
+  limits.seconds = 0;
+  EXPECT_TRUE((*problem)->Enumerate(limits).empty());
+  limits = {};
+  limits.plans = 2;
+  EXPECT_EQ((*problem)->Enumerate(limits).size(), 2U);
+}
+
 TEST_F(CudnnTest, TheEndingIsFusedThroughVirtualTensors) {
   { const LibraryOffer offer = Offered(Fused()); }
   EXPECT_EQ(FictionalCudnn::last().functions, (std::vector<int>{cudnn::kAdd, cudnn::kReluForward}));
