@@ -7,6 +7,21 @@
 #include "runtime/library/library.h"
 
 namespace hiera {
+namespace {
+
+Result<std::unique_ptr<Executable>> LoadLibrary(Device& device, const Task& task,
+                                                const LaunchPlan& plan) {
+  std::unique_ptr<Executable> made;
+  HIERA_RETURN_IF_ERROR(device.InContext([&] {
+    Result<std::unique_ptr<Executable>> loaded = LoadLibraryPlan(task, plan);
+    if (!loaded.ok()) return loaded.status();
+    made = *std::move(loaded);
+    return Status();
+  }));
+  return made;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Executable>> LoadVariant(Device& device, const std::string& store_path,
                                                 const Task& task, const Variant& variant) {
@@ -19,17 +34,17 @@ Result<std::unique_ptr<Executable>> LoadVariant(Device& device, const std::strin
       return InvalidArgument("a library of the host cannot compute on " +
                              std::string(device.name()));
     }
-    return LoadLibraryPlan(task, variant.plan);
+    return LoadLibrary(device, task, variant.plan);
   }
   return device.Load(task, variant.plan, ArtifactPath(store_path, variant.artifact));
 }
 
-Result<Baseline> LibraryBaseline(const Device& device, const Task& task) {
-  if (device.name() != "host") return Unsupported("no library baseline on this device");
-  Result<std::vector<LaunchPlan>> plans = LibraryPlans(task);
+Result<Baseline> LibraryBaseline(Device& device, const Task& task) {
+  Result<std::vector<LaunchPlan>> plans =
+      device.name() == "host" ? LibraryPlans(task) : CudaLibraryPlans(task);
   if (!plans.ok()) return plans.status();
   if (plans->empty()) return Unsupported("no library call computes this task");
-  Result<std::unique_ptr<Executable>> executable = LoadLibraryPlan(task, plans->front());
+  Result<std::unique_ptr<Executable>> executable = LoadLibrary(device, task, plans->front());
   if (!executable.ok()) return executable.status();
   Baseline baseline;
   baseline.kind = HIERA_BASELINE_LIBRARY;

@@ -19,9 +19,9 @@ namespace hiera {
 Result<std::unique_ptr<Executable>> LoadVariant(Device& device, const std::string& store_path,
                                                 const Task& task, const Variant& variant);
 
-// The call of a library for the task on the host; other devices start from the interpreter. Errors:
-// kUnsupported, kUnavailable: there is none.
-Result<Baseline> LibraryBaseline(const Device& device, const Task& task);
+// The call of a library that a program would write for the task. Errors: kUnsupported,
+// kUnavailable: there is none.
+Result<Baseline> LibraryBaseline(Device& device, const Task& task);
 
 }  // namespace hiera
 

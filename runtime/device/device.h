@@ -6,6 +6,7 @@
 #ifndef HIERA_RUNTIME_DEVICE_DEVICE_H_
 #define HIERA_RUNTIME_DEVICE_DEVICE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,6 +74,10 @@ class Device {
   virtual Result<std::unique_ptr<Executable>> Interpret(const Task& task) = 0;
 
   virtual std::unique_ptr<CallTimer> MakeTimer() = 0;
+
+  // Runs `work` with a context of the device current in this thread: the thread's own, else the
+  // primary one. For what is made ready in a context, as library calls are.
+  virtual Status InContext(const std::function<Status()>& work) { return work(); }
 
   // Whether what is queued on `stream` now becomes part of a graph instead of running: then nothing
   // may be timed or waited for there.

@@ -76,7 +76,8 @@ TEST_F(GpuApiTest, AHeatStepRunsOnTheCallersStreamAndInAGraph) {
   hiera_op_destroy(op);
 }
 
-TEST_F(GpuApiTest, AProductIsTheInterpretersToo) {
+// By cuBLAS where there is one, else by the interpreter.
+TEST_F(GpuApiTest, AProductIsAnsweredAtOnce) {
   hiera_gemm gemm = HIERA_GEMM_INIT;
   gemm.dtype = HIERA_F32;
   gemm.m = 96, gemm.n = 80, gemm.k = 112;

@@ -38,7 +38,7 @@ double Seconds(Clock::time_point since) {
 
 double SecondsPerTask() {
   const char* text = std::getenv("HIERA_TEST_SECONDS");
-  return text == nullptr ? 10 : std::atof(text);
+  return text == nullptr ? 3 : std::atof(text);
 }
 
 std::FILE* Table() {

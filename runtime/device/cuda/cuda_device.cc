@@ -1,5 +1,6 @@
 #include "runtime/device/cuda/cuda_device.h"
 
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -36,6 +37,10 @@ class CudaDevice final : public Device {
     return MakeInterpreter(state_, *std::move(kernels), task);
   }
   std::unique_ptr<CallTimer> MakeTimer() override { return std::make_unique<CudaTimer>(state_); }
+  Status InContext(const std::function<Status()>& work) override {
+    const EnsuredContext context(*state_);
+    return context.ok() ? work() : Unavailable("the device has no context that can be used");
+  }
   bool IsCapturing(void* stream) const noexcept override {
     return IsCaptured(state_->driver(), static_cast<CUstream>(stream));
   }

@@ -60,11 +60,32 @@ class ContextStates {
     return {};
   }
 
-  // The current context's; null where it was not made ready.
-  T* Current() const noexcept {
-    unsigned long long context = 0;
-    return gpu_.context_id(nullptr, &context) == 0 ? Find(context) : nullptr;
-  }
+  // The state of the current context, for the time of a call; where the thread has no context, that
+  // of the first that was made ready, which is current meanwhile.
+  class Use {
+   public:
+    explicit Use(const ContextStates& states) noexcept : gpu_(states.gpu_) {
+      unsigned long long context = 0;
+      if (gpu_.context_id(nullptr, &context) == 0) {
+        state_ = states.Find(context);
+      } else if (states.count_.load(std::memory_order_acquire) > 0) {
+        pushed_ = gpu_.push(states.entries_[0].handle) == 0;
+        if (pushed_) state_ = states.entries_[0].state.get();
+      }
+    }
+    ~Use() {
+      void* popped = nullptr;
+      if (pushed_) gpu_.pop(&popped);
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    T* get() const { return state_; }  // null where the current context was not made ready
+
+   private:
+    const GpuEntries& gpu_;
+    T* state_ = nullptr;
+    bool pushed_ = false;
+  };
 
  private:
   struct Entry {

@@ -111,23 +111,31 @@ class LtMatmul : public ContextExecutable {
   }
 
   hiera_status Run(const Call& run) const noexcept override {
-    State* state = states_.Current();
+    const ContextStates<State>::Use here(states_);
+    State* const state = here.get();
     if (state == nullptr || !Aligned(call_, run)) return HIERA_UNAVAILABLE;
     uint64_t stream_id = 0;
+    bool spare = false;
     if (state->resolved.workspace_bytes > 0) {
       int capturing = 0;
       unsigned long long id = 0;
-      if (gpu_.capturing(run.stream, &capturing) != 0 || capturing != 0) return HIERA_UNAVAILABLE;
+      if (gpu_.capturing(run.stream, &capturing) != 0) return HIERA_DEVICE_ERROR;
       if (gpu_.stream_id(run.stream, &id) != 0) return HIERA_DEVICE_ERROR;
       stream_id = id + 1;
+      spare = capturing != 0;
+    }
+    int lane = spare ? -1 : state->lanes.Enter(stream_id);
+    if (lane < 0) {
+      if (!state->spare) return HIERA_UNAVAILABLE;
+      spare = true;
+      lane = state->lanes.Enter(0);
     }
     const Factors factors(call_, run.scalars);
-    const int lane = state->lanes.Enter(stream_id);
-    if (lane < 0) return HIERA_UNAVAILABLE;
     const int status = state->problems[lane]->Run(
         factors.alpha(), run.pointers[call_.a], run.pointers[call_.b], factors.beta(),
-        run.pointers[call_.c], call_.bias < 0 ? nullptr : run.pointers[call_.bias], state->resolved,
-        state->lanes.workspace(lane), run.stream);
+        run.pointers[call_.c], call_.bias < 0 ? nullptr : run.pointers[call_.bias],
+        spare ? *state->spare : state->resolved, spare ? nullptr : state->lanes.workspace(lane),
+        run.stream);
     state->lanes.Leave(lane);
     return StatusOf(status);
   }
@@ -143,14 +151,33 @@ class LtMatmul : public ContextExecutable {
     const lt::Functions& f;
     void* handle = nullptr;
     LtResolved resolved;
+    // Without a workspace, for captures and for more streams than there are workspaces. Only where
+    // nobody has pinned an algorithm.
+    std::optional<LtResolved> spare;
     std::vector<std::unique_ptr<LtProblem>> problems;  // one per lane
   };
 
-  Result<LtResolved> Choose(const LtProblem& problem) const {
-    if (algorithm_) return problem.Resolve(*algorithm_);
-    const Result<std::vector<LtChoice>> ranking = problem.Ranking(8, workspace_bytes_);
+  static Result<LtResolved> First(const LtProblem& problem, int64_t workspace_bytes) {
+    const Result<std::vector<LtChoice>> ranking = problem.Ranking(8, workspace_bytes);
     if (!ranking.ok()) return ranking.status();
     return problem.Resolve(ranking->front().algorithm);
+  }
+
+  Status Choose(const LtProblem& problem, State* state) const {
+    Result<LtResolved> chosen =
+        algorithm_ ? problem.Resolve(*algorithm_) : First(problem, workspace_bytes_);
+    if (!chosen.ok()) return chosen.status();
+    state->resolved = *chosen;
+    if (chosen->workspace_bytes > static_cast<size_t>(workspace_bytes_)) {
+      return Unavailable("the algorithm needs a workspace of " +
+                         std::to_string(chosen->workspace_bytes) + " bytes, the plan grants " +
+                         std::to_string(workspace_bytes_));
+    }
+    if (algorithm_ || chosen->workspace_bytes == 0) return {};
+    const Result<LtResolved> spare = First(problem, 0);
+    if (!spare.ok()) return spare.status();
+    state->spare = *spare;
+    return {};
   }
 
   Result<std::unique_ptr<State>> MakeState() const {
@@ -160,15 +187,8 @@ class LtMatmul : public ContextExecutable {
     }
     Result<std::unique_ptr<LtProblem>> first = LtProblem::Make(f_, state->handle, call_);
     if (!first.ok()) return first.status();
-    const Result<LtResolved> resolved = Choose(**first);
-    if (!resolved.ok()) return resolved.status();
-    state->resolved = *resolved;
-    if (resolved->workspace_bytes > static_cast<size_t>(workspace_bytes_)) {
-      return Unavailable("the algorithm needs a workspace of " +
-                         std::to_string(resolved->workspace_bytes) + " bytes, the plan grants " +
-                         std::to_string(workspace_bytes_));
-    }
-    HIERA_RETURN_IF_ERROR(state->lanes.Make(static_cast<int64_t>(resolved->workspace_bytes)));
+    HIERA_RETURN_IF_ERROR(Choose(**first, state.get()));
+    HIERA_RETURN_IF_ERROR(state->lanes.Make(static_cast<int64_t>(state->resolved.workspace_bytes)));
     state->problems.push_back(*std::move(first));
     while (static_cast<int>(state->problems.size()) < state->lanes.count()) {
       Result<std::unique_ptr<LtProblem>> more = LtProblem::Make(f_, state->handle, call_);

@@ -39,8 +39,8 @@ std::unique_ptr<ContextExecutable> MakeCublasGemm(const CublasCall& call,
                                                   HandlePool& handles);
 
 // cublasLtMatmul with that algorithm; without one, with the first of the library's ranking at the
-// time of Prepare. `workspace_bytes`: what the plan grants; an algorithm that needs more is
-// kUnavailable.
+// time of Prepare, and the first without a workspace where that can't be used. `workspace_bytes`:
+// what the plan grants; an algorithm that needs more is kUnavailable.
 std::unique_ptr<ContextExecutable> MakeLtMatmul(const CublasCall& call,
                                                 const std::optional<LtAlgorithm>& algorithm,
                                                 int64_t workspace_bytes,

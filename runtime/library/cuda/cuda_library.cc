@@ -8,6 +8,7 @@
 #include "runtime/library/cuda/cudnn_executable.h"
 #include "runtime/library/cuda/cudnn_library.h"
 #include "runtime/library/cuda/handle_pool.h"
+#include "runtime/library/cuda/lanes.h"
 #include "runtime/library/cuda/offers.h"
 #include "runtime/library/library.h"
 
@@ -21,7 +22,8 @@ constexpr std::string_view kLtPlan = "library cublaslt ";
 constexpr std::string_view kCudnnPlan = "library cudnn_conv ";
 // What the library's own choice may take where nobody has pinned an algorithm: the size that NVIDIA
 // recommends for Hopper and later (cuBLAS documentation, cublasSetWorkspace).
-constexpr int64_t kDefaultWorkspace = int64_t{32} << 20;
+constexpr int64_t kLtWorkspace = int64_t{32} << 20;
+constexpr int64_t kCudnnWorkspace = Lanes::kBytes;
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -39,8 +41,10 @@ std::optional<std::string_view> Ending(const LaunchPlan& plan, const std::string
   return std::string_view(plan.text).substr(prefix.size());
 }
 
-int64_t DefaultWorkspace(const Task& task) {
-  return std::min(kDefaultWorkspace, task.contract.workspace_bytes);
+// A baseline is known by its text alone, so that the library's own choice has a budget of its own
+// wherever it is loaded.
+int64_t Grant(const Task& task, const LaunchPlan& plan, bool pinned, int64_t own) {
+  return pinned ? plan.workspace_bytes : std::min(own, task.contract.workspace_bytes);
 }
 
 using Made = Result<std::unique_ptr<ContextExecutable>>;
@@ -101,7 +105,8 @@ Made LoadCudnn(const Task& task, const LaunchPlan& plan, const GpuEntries& gpu) 
   const cudnn::Functions& f = (*library)->functions;
   static HandlePool& handles = *new HandlePool(
       "cudnnCreate", [&f](void** handle) { return f.create(handle); }, f.destroy, gpu);
-  return Ready(MakeCudnnConvolution(*graph, engine, plan.workspace_bytes, f, handles, gpu));
+  return Ready(MakeCudnnConvolution(
+      *graph, engine, Grant(task, plan, engine.has_value(), kCudnnWorkspace), f, handles, gpu));
 }
 
 template <typename Library>
@@ -160,13 +165,13 @@ Result<std::vector<LaunchPlan>> CudaLibraryPlans(const Task& task) {
     for (const CublasCall& call : *calls) {
       plans.push_back(
           {std::string(kLibraryPlan) + call.Text() + (lt ? " " + std::string(kRankingFirst) : ""),
-           lt ? DefaultWorkspace(task) : 0, 0});
+           lt ? std::min(kLtWorkspace, task.contract.workspace_bytes) : 0, 0});
     }
   }
   const Result<CudnnGraph> graph = CudnnGraphOf(task);
   if (graph.ok()) {
     plans.push_back({std::string(kLibraryPlan) + graph->Text() + " " + std::string(kRankingFirst),
-                     task.contract.workspace_bytes, 0});
+                     std::min(kCudnnWorkspace, task.contract.workspace_bytes), 0});
   }
   if (plans.empty()) {
     return Unsupported("neither cuBLAS (" + why.message() + ") nor cuDNN (" +

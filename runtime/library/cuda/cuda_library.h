@@ -7,6 +7,9 @@
 //   library cudnn_conv GRAPH ranking=first
 //   library cudnn_conv GRAPH engine=38 k2=1 ...
 //
+// Where the library chooses, the workspace is the least of the contract's, 32 MiB for cuBLASLt and
+// 256 MiB for cuDNN, whatever the plan says.
+//
 // Thread safety: any thread. Functions that need a library open it at the first call and may block
 // on the file system for tenths of a second then.
 #ifndef HIERA_RUNTIME_LIBRARY_CUDA_CUDA_LIBRARY_H_

@@ -30,27 +30,34 @@ class CudnnConvolution : public ContextExecutable {
   }
 
   hiera_status Run(const Call& run) const noexcept override {
-    State* state = states_.Current();
+    const ContextStates<State>::Use here(states_);
+    State* const state = here.get();
     if (state == nullptr) return HIERA_UNAVAILABLE;
-    Pointers pointers = {run.pointers[graph_.x.number], run.pointers[graph_.w.number],
-                         run.pointers[graph_.y.number],
-                         graph_.bias.number < 0 ? nullptr : run.pointers[graph_.bias.number]};
+    const Pointers pointers = {run.pointers[graph_.x.number], run.pointers[graph_.w.number],
+                               run.pointers[graph_.y.number],
+                               graph_.bias.number < 0 ? nullptr : run.pointers[graph_.bias.number]};
     uintptr_t low = 0;
     for (const void* pointer : pointers) low |= reinterpret_cast<uintptr_t>(pointer);
     if (low % static_cast<uintptr_t>(graph_.alignment) != 0) return HIERA_UNAVAILABLE;
-    uint64_t stream_id = 0;
     int capturing = 0;
-    if (gpu_.capturing(run.stream, &capturing) != 0) return HIERA_UNAVAILABLE;
-    if (state->plan.workspace_bytes > 0) {
+    if (gpu_.capturing(run.stream, &capturing) != 0) return HIERA_DEVICE_ERROR;
+    uint64_t stream_id = 0;
+    if (state->first.plan.workspace_bytes > 0) {
       unsigned long long id = 0;
-      if (capturing != 0) return HIERA_UNAVAILABLE;
       if (gpu_.stream_id(run.stream, &id) != 0) return HIERA_DEVICE_ERROR;
       stream_id = id + 1;
     }
+    Planned* planned = &state->first;
+    int lane = stream_id > 0 && capturing != 0 ? -1 : state->lanes.Enter(stream_id);
+    if (lane < 0) {
+      if (!state->spare) return HIERA_UNAVAILABLE;
+      planned = &*state->spare;
+      lane = state->lanes.Enter(0);
+    }
     if (capturing != 0) state->captured.store(true, std::memory_order_relaxed);
-    const int lane = state->lanes.Enter(stream_id);
-    if (lane < 0) return HIERA_UNAVAILABLE;
-    const int status = Issue(*state, lane, pointers, run.stream);
+    void* const workspace =
+        planned->plan.workspace_bytes > 0 ? state->lanes.workspace(lane) : nullptr;
+    const int status = Issue(*planned, lane, pointers, workspace, run.stream);
     state->lanes.Leave(lane);
     if (status == 0) return HIERA_OK;
     const bool refused = status >= cudnn::kNotSupportedFirst && status <= cudnn::kNotSupportedLast;
@@ -65,21 +72,31 @@ class CudnnConvolution : public ContextExecutable {
     Pointers pointers{};
   };
 
-  struct State {
-    explicit State(const GpuEntries& gpu) : lanes(gpu) {}
-    ~State() {
-      // Kernels that the plan has compiled end with it, but a graph may still launch them.
-      if (captured.load(std::memory_order_relaxed)) plan.plan.GiveUp();
-    }
-    std::unique_ptr<CudnnProblem> problem;
+  struct Planned {
     CudnnPlan plan;
-    std::atomic<bool> captured{false};
-    Lanes lanes;
     std::array<Pack, Lanes::kMost> packs;  // the last of each lane: most programs repeat addresses
   };
 
-  int Issue(State& state, int lane, const Pointers& pointers, void* stream) const {
-    Pack& pack = state.packs[lane];
+  struct State {
+    explicit State(const GpuEntries& gpu) : lanes(gpu) {}
+    ~State() {
+      if (!captured.load(std::memory_order_relaxed)) return;
+      // Kernels that a plan has compiled end with it, but a graph may still launch them.
+      first.plan.plan.GiveUp();
+      if (spare) spare->plan.plan.GiveUp();
+    }
+    std::unique_ptr<CudnnProblem> problem;
+    Planned first;
+    // Without a workspace, for captures and for more streams than there are workspaces. Only where
+    // nobody has pinned an engine.
+    std::optional<Planned> spare;
+    std::atomic<bool> captured{false};
+    Lanes lanes;
+  };
+
+  int Issue(Planned& planned, int lane, const Pointers& pointers, void* workspace,
+            void* stream) const {
+    Pack& pack = planned.packs[lane];
     if (pack.descriptor.get() == nullptr || pack.pointers != pointers) {
       static constexpr int64_t kUids[] = {CudnnProblem::kX, CudnnProblem::kW, CudnnProblem::kY,
                                           CudnnProblem::kBias};
@@ -87,7 +104,7 @@ class CudnnConvolution : public ContextExecutable {
       CudnnDescriptor fresh(f_, cudnn::kVariantPack);
       fresh.SetAll(cudnn::kPackUniqueIds, cudnn::kTypeInt64, count, kUids)
           .SetAll(cudnn::kPackPointers, cudnn::kTypeVoidPtr, count, pointers.data())
-          .Set(cudnn::kPackWorkspace, cudnn::kTypeVoidPtr, state.lanes.workspace(lane))
+          .Set(cudnn::kPackWorkspace, cudnn::kTypeVoidPtr, workspace)
           .Finalize();
       if (!fresh.ok()) return fresh.status();
       pack.descriptor = std::move(fresh);
@@ -97,22 +114,33 @@ class CudnnConvolution : public ContextExecutable {
     if (handle.get() == nullptr) return cudnn::kNotSupportedFirst;
     const int status = f_.set_stream(handle.get(), stream);
     if (status != 0) return status;
-    return f_.execute(handle.get(), state.plan.plan.get(), pack.descriptor.get());
+    return f_.execute(handle.get(), planned.plan.plan.get(), pack.descriptor.get());
   }
 
-  Result<CudnnPlan> Choose(const CudnnProblem& problem) const {
-    if (engine_) {
-      Result<CudnnPlan> plan = problem.Plan(*engine_);
-      if (!plan.ok() || plan->workspace_bytes <= workspace_bytes_) return plan;
+  static Result<CudnnPlan> First(const CudnnProblem& problem, int64_t workspace_bytes) {
+    for (const CudnnEngine& engine : problem.Ranking()) {
+      Result<CudnnPlan> plan = problem.Plan(engine);
+      if (plan.ok() && plan->workspace_bytes <= workspace_bytes) return plan;
+    }
+    return Unavailable("cuDNN ranks no engine that runs this convolution within the contract and " +
+                       std::to_string(workspace_bytes) + " bytes of workspace");
+  }
+
+  Status Choose(const CudnnProblem& problem, State* state) const {
+    Result<CudnnPlan> plan = engine_ ? problem.Plan(*engine_) : First(problem, workspace_bytes_);
+    if (!plan.ok()) return plan.status();
+    if (plan->workspace_bytes > workspace_bytes_) {
       return Unavailable("the engine needs a workspace of " +
                          std::to_string(plan->workspace_bytes) + " bytes, the plan grants " +
                          std::to_string(workspace_bytes_));
     }
-    for (const CudnnEngine& engine : problem.Ranking()) {
-      Result<CudnnPlan> plan = problem.Plan(engine);
-      if (plan.ok() && plan->workspace_bytes <= workspace_bytes_) return plan;
-    }
-    return Unavailable("cuDNN ranks no engine that runs this convolution within the contract");
+    state->first.plan = *std::move(plan);
+    if (engine_ || state->first.plan.workspace_bytes == 0) return {};
+    Result<CudnnPlan> spare = First(problem, 0);
+    if (!spare.ok()) return spare.status();
+    state->spare.emplace();
+    state->spare->plan = *std::move(spare);
+    return {};
   }
 
   Result<std::unique_ptr<State>> MakeState() const {
@@ -120,11 +148,9 @@ class CudnnConvolution : public ContextExecutable {
     const HandlePool::Use handle(handles_);
     Result<std::unique_ptr<CudnnProblem>> problem = CudnnProblem::Make(f_, handle.get(), graph_);
     if (!problem.ok()) return problem.status();
-    Result<CudnnPlan> plan = Choose(**problem);
-    if (!plan.ok()) return plan.status();
+    HIERA_RETURN_IF_ERROR(Choose(**problem, state.get()));
     state->problem = *std::move(problem);
-    state->plan = *std::move(plan);
-    HIERA_RETURN_IF_ERROR(state->lanes.Make(state->plan.workspace_bytes));
+    HIERA_RETURN_IF_ERROR(state->lanes.Make(state->first.plan.workspace_bytes));
     return state;
   }
 

@@ -14,7 +14,7 @@
 namespace hiera {
 
 // With that engine; without one, with the first of the library's ranking that can be planned at the
-// time of Prepare.
+// time of Prepare, and the first without a workspace where the other can't be used.
 std::unique_ptr<ContextExecutable> MakeCudnnConvolution(const CudnnGraph& graph,
                                                         const std::optional<CudnnEngine>& engine,
                                                         int64_t workspace_bytes,

@@ -60,7 +60,7 @@ class HandlePool {
   // A handle for the time of one call; null in a context that was not prepared. Waits for one.
   class Use {
    public:
-    explicit Use(HandlePool& pool) noexcept : state_(pool.states_.Current()) {
+    explicit Use(HandlePool& pool) noexcept : here_(pool.states_), state_(here_.get()) {
       if (state_ != nullptr) lane_ = state_->lanes.Enter(0);
     }
     ~Use() {
@@ -71,7 +71,8 @@ class HandlePool {
     void* get() const { return state_ == nullptr ? nullptr : state_->handles[lane_]; }
 
    private:
-    HandlePool::State* state_;
+    const ContextStates<State>::Use here_;
+    State* const state_;
     int lane_ = -1;
   };
 

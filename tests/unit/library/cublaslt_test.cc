@@ -239,6 +239,24 @@ TEST_F(SplitProduct, WorkspacesAreNotUsedUnderCapture) {
   EXPECT_EQ(FictionalLt::last().products, 0);
 }
 
+TEST_F(SplitProduct, TheLibrarysOwnChoiceHasASpareForWhereItsWorkspaceCanNotBeUsed) {
+  const auto run = MakeLtMatmul(CallOf(task_), std::nullopt, 4 << 20, FictionalLt::Functions(),
+                                FictionalGpu::Entries());
+  ASSERT_TRUE(run->Prepare().ok());
+  ASSERT_EQ(RunOn(*run, 1), HIERA_OK);
+  EXPECT_EQ(FictionalLt::last().algorithm.split_k, 4);
+  EXPECT_NE(FictionalLt::last().workspace, nullptr);
+  FictionalGpu::Get().capturing = true;
+  ASSERT_EQ(RunOn(*run, 1), HIERA_OK);
+  EXPECT_EQ(FictionalLt::last().algorithm.split_k, 1);
+  EXPECT_EQ(FictionalLt::last().workspace, nullptr);
+  FictionalGpu::Get().capturing = false;
+  for (uintptr_t stream = 2; stream < 9; ++stream) ASSERT_EQ(RunOn(*run, stream), HIERA_OK);
+  EXPECT_EQ(FictionalLt::last().algorithm.split_k, 4);
+  ASSERT_EQ(RunOn(*run, 99), HIERA_OK);
+  EXPECT_EQ(FictionalLt::last().algorithm.split_k, 1) << "a ninth stream";
+}
+
 TEST_F(SplitProduct, AWorkspaceAboveThePlansIsRefused) {
   const Status status = Make((4 << 20) - 1)->Prepare();
   EXPECT_EQ(status.code(), Code::kUnavailable);
@@ -262,6 +280,7 @@ TEST_F(SplitProduct, ContextsAreMadeReadyOneByOne) {
   EXPECT_EQ(RunOn(*run, 1), HIERA_OK);
   FictionalGpu::Get().context = 0;
   EXPECT_EQ(run->Prepare().code(), Code::kUnavailable);
+  FictionalGpu::Get().context = 1;
 }
 
 TEST_F(SplitProduct, WorkspacesAreGivenBackInTheirContexts) {

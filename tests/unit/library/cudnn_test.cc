@@ -177,6 +177,18 @@ TEST_F(CudnnRunTest, WithoutAnEngineTheFirstOfTheRankingThatFits) {
   EXPECT_EQ(FictionalCudnn::last().engine, (CudnnEngine{0, {{2, 1}}}));
 }
 
+TEST_F(CudnnRunTest, AThreadWithoutAContextRunsInTheFirstThatWasMadeReady) {
+  const auto run = Make(CudnnEngine{0, {{2, 1}}}, 0);
+  ASSERT_TRUE(run->Prepare().ok());
+  FictionalGpu::Get().context = 0;
+  EXPECT_EQ(RunOn(*run, 1), HIERA_OK);
+  EXPECT_EQ(FictionalCudnn::last().runs, 1);
+  EXPECT_EQ(FictionalGpu::Get().context, 0U) << "the context stays current";
+  FictionalGpu::Get().context = 2;
+  EXPECT_EQ(RunOn(*run, 1), HIERA_UNAVAILABLE);
+  FictionalGpu::Get().context = 1;
+}
+
 TEST_F(CudnnRunTest, WhatCanNotBePlannedIsUnavailableWithItsStructure) {
   for (const CudnnEngine& engine :
        {CudnnEngine{1, {}}, CudnnEngine{0, {{2, 2}}}, CudnnEngine{3, {}}}) {

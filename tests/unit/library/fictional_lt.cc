@@ -128,6 +128,11 @@ int Heuristic(void*, void*, void*, void*, void* c, void*, void* preference, int 
               lt::Found* found, int* count) {
   const auto& p = *static_cast<Preference*>(preference);
   std::vector<lt::Algo> ranked;
+  if (p.alignment < 16 && p.workspace >= 4 << 20) {
+    ranked.push_back(Pack(7, 20, 0, 0));
+    ranked.back().data[3] = 4;
+    ranked.back().data[4] = kLtReduceComputeType;
+  }
   if (p.alignment >= 16) ranked.push_back(Pack(66, 20, 36, 3));
   ranked.push_back(Pack(9, 20, 0, 0));
   ranked.push_back(Pack(7, 20, 0, 0));
