@@ -18,9 +18,9 @@
 #include "runtime/task/constructors.h"
 #include "runtime/task/cublas_call.h"
 #include "runtime/task/cudnn_graph.h"
-#include "runtime/task/parse.h"
 #include "tests/gpu/cudnn_legacy.h"
 #include "tests/gpu/gpu_machine.h"
+#include "tests/gpu/library_tasks.h"
 #include "tests/gpu/library_trial.h"
 
 namespace hiera {
@@ -64,32 +64,8 @@ struct Case {
 };
 
 Task Product(DType dtype, int64_t m, int64_t n, int64_t k, int64_t batch = 1, bool ta = false,
-             bool tb = false, bool relu_bias = false) {
-  // Column-major, as DeepBench counts.
-  const auto n_ = [](int64_t value) { return std::to_string(value); };
-  const std::string type(DTypeName(dtype));
-  const bool batched = batch > 1;
-  const auto tensor = [&](const char* name, int64_t rows, int64_t cols, bool transposed) {
-    const std::string matrix = n_(rows) + "," + n_(cols);
-    const std::string strides = transposed ? n_(cols) + ",1" : "1," + n_(rows);
-    if (!batched) {
-      return std::string("tensor ") + name + ": " + type + "[" + matrix + "] strides [" + strides +
-             "]\n";
-    }
-    return std::string("tensor ") + name + ": " + type + "[" + n_(batch) + "," + matrix +
-           "] strides [" + n_(rows * cols) + "," + strides + "]\n";
-  };
-  const std::string b = batched ? "b," : "";
-  std::string text = tensor("A", m, k, ta) + tensor("B", k, n, tb) + tensor("C", m, n, false);
-  if (relu_bias) text += "tensor d: " + type + "[" + n_(m) + "]\n";
-  const std::string sum = "sum(p: A[" + b + "i,p]*B[" + b + "p,j])";
-  text += "C[" + b + "i,j] = " + (relu_bias ? "relu(" + sum + " + d[i])" : sum);
-  Result<Task> task = ParseTask(text);
-  EXPECT_TRUE(task.ok()) << task.status().message() << "\n" << text;
-  task->contract.alignment = 16;
-  task->contract.inputs = Inputs::kNormal;
-  task->contract.special_values = false;
-  return *task;
+             bool tb = false, bool bias_relu = false) {
+  return ProductTask(dtype, {m, n, k, batch, ta, tb, bias_relu});
 }
 
 Task Convolution(DType dtype, bool last, std::vector<int64_t> n_c_h_w_f, int64_t kernel,
