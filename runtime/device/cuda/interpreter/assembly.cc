@@ -29,13 +29,14 @@ std::vector<Life> LivesOf(const std::vector<Instruction>& program, size_t slots)
   };
   std::vector<OpenLoop> loops;
   for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-    if (program[i].code == Code::kLoop) loops.push_back({i, {}});
+    // A program from its point to its end is a loop too.
+    if (program[i].code == Code::kLoop || program[i].code == Code::kPoint) loops.push_back({i, {}});
     ForEachSlot(program[i], [&](int slot) {
       if (lives[slot].first < 0) lives[slot].first = i;
       lives[slot].last = i;
       for (OpenLoop& loop : loops) loop.touched.push_back(slot);
     });
-    if (program[i].code != Code::kNext) continue;
+    if (program[i].code != Code::kNext && program[i].code != Code::kStop) continue;
     // What was there before the loop is needed in each of its turns; so is its index.
     for (const int slot : loops.back().touched) {
       if (lives[slot].first <= loops.back().begin) lives[slot].last = i;
@@ -61,6 +62,7 @@ class Encoder {
 
   // `real`: by virtual slot.
   void Put(const Instruction& instruction, const std::vector<int>& real) {
+    if (instruction.code == Code::kPoint) point_at_ = static_cast<uint32_t>(code_.size());
     const auto value = [&](const Field& field) {
       const uint32_t slot = field.slot < 0 ? 0 : static_cast<uint32_t>(real[field.slot]);
       return static_cast<uint32_t>(field.number) + (slot << field.shift);
@@ -82,10 +84,12 @@ class Encoder {
     }
   }
   std::vector<uint32_t> Take() { return std::move(code_); }
+  uint32_t point_at() const { return point_at_; }
 
  private:
   const bool short_longs_;
   std::vector<uint32_t> code_;
+  uint32_t point_at_ = 0;
   std::vector<size_t> bodies_;  // where those of the open loops begin
 };
 
@@ -155,6 +159,7 @@ std::optional<Encoded> Assembly::Encode(const std::vector<Instruction>& program)
     encoder.Put(program[i], real);
     for (const int slot : ending[i]) (wide_[slot] ? wide : narrow).GiveBack(real[slot]);
   }
+  encoded.point_at = encoder.point_at();
   encoded.code = encoder.Take();
   encoded.wide_slots = wide.most();
   encoded.narrow_slots = narrow.most();

@@ -41,6 +41,7 @@ struct Encoded {
   std::vector<uint32_t> code;
   uint32_t wide_slots = 0, narrow_slots = 0;
   bool short_longs = false;
+  uint32_t point_at = 0;
 };
 
 class Assembly {

@@ -121,8 +121,13 @@ Code CodeOf(Op op, ValueType operands) {
   return kNo;
 }
 
-Compiler::Compiler(const Lowered& lowered, const Statement& statement, uint32_t team, bool shares)
-    : l_(lowered), statement_(statement), team_(team), shares_(shares) {
+Compiler::Compiler(const Lowered& lowered, const Statement& statement, uint32_t team,
+                   Sharing sharing)
+    : l_(lowered),
+      statement_(statement),
+      team_(team),
+      shares_(sharing != Sharing::kNothing),
+      keeps_constants_(sharing == Sharing::kAll) {
   uses_.assign(l_.formula.nodes.size(), 0);
   need_.assign(l_.formula.nodes.size(), 0);
   out_.team = team;
@@ -138,7 +143,8 @@ std::optional<StageProgram> Compiler::Run() {
   EmitStore(root);
   Emit(0, Instruction{});
   if (too_many_buffers_) return std::nullopt;
-  std::optional<Encoded> encoded = assembly_.Encode(scopes_[0].code);
+  once_.insert(once_.end(), scopes_[0].code.begin(), scopes_[0].code.end());
+  std::optional<Encoded> encoded = assembly_.Encode(once_);
   if (!encoded.has_value()) return std::nullopt;
   const uint32_t thread_bytes = 8 * encoded->wide_slots + 4 * encoded->narrow_slots;
   if (thread_bytes * std::max(team_, 32u) + kExchangeBytes > kMostShared) return std::nullopt;
@@ -258,9 +264,9 @@ void Compiler::EmitStore(const Value& root) {
 Result<StageProgram> Compile(const Lowered& lowered, const Statement& statement,
                              const Target& target) {
   const uint32_t team = TeamOf(lowered, statement, target);
-  for (const bool shares : {true, false}) {
+  for (const Sharing sharing : {Sharing::kAll, Sharing::kWithinPoints, Sharing::kNothing}) {
     for (const uint32_t size : {team, std::min(team, 32u)}) {
-      if (auto program = Compiler(lowered, statement, size, shares).Run()) {
+      if (auto program = Compiler(lowered, statement, size, sharing).Run()) {
         return *std::move(program);
       }
     }
@@ -296,7 +302,7 @@ StageProgram CompileCopy(const Lowered& lowered, int from, int to) {
   }
   copy.formula.nodes.push_back(std::move(load));
   copy.depends.push_back(std::move(depends));
-  return *Compiler(copy, statement, 1, true).Run();  // a handful of slots
+  return *Compiler(copy, statement, 1, Sharing::kAll).Run();  // a handful of slots
 }
 
 }  // namespace hiera::cuda

@@ -210,7 +210,7 @@ Value Compiler::DivideByCount(const Node& n, int scope, Value total) {
   if (n.reduce != Reduction::kMean) return total;
   double count = 1;
   for (const int index : n.bound) count *= static_cast<double>(ExtentOf(index));
-  const int divisor = EmitReal(scope, count);
+  const int divisor = EmitReal(ConstantScope(scope), count);
   return {EmitBinary(scope, Code::kDiv, ValueType::kReal, total.slot, divisor), total.mask};
 }
 
@@ -267,7 +267,7 @@ Value Compiler::VisitArg(const Node& n, int scope) {
   }
   if (out.mask != kNone) EmitCombine(loops, out.mask, ValueType::kBool, Combination::kMax);
   // The answer where there was nothing to choose from.
-  const int zero = EmitInteger(scope, 0);
+  const int zero = EmitInteger(ConstantScope(scope), 0);
   out.slot = EmitBinary(scope, Code::kMaxInt, ValueType::kInt, at, zero);
   return out;
 }

@@ -83,6 +83,7 @@ Value Compiler::VisitNew(int i, int scope) {
 }
 
 Value Compiler::VisitLeaf(const Node& n, int scope) {
+  if (n.op != Op::kIndex) scope = ConstantScope(scope);
   if (n.op == Op::kConstant) {
     if (n.type == ValueType::kReal) return {EmitReal(scope, n.constant)};
     if (n.type == ValueType::kBool) return {EmitBoolean(scope, n.constant != 0)};

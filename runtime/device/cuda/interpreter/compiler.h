@@ -2,8 +2,9 @@
 // one attempt.
 //
 // Scope 0 is a point: its indices are the output's. Each loop is a scope inside another. A node is
-// computed in the outermost scope that knows all of its indices, once; where that would keep too
-// many values at a time, a second attempt shares nothing and computes each node where it is used.
+// computed in the outermost scope that knows all of its indices, once, and constants once for all
+// points of a thread. Where that would keep too many values at a time, a second attempt makes
+// constants for each point, and a third shares nothing and computes each node where it is used.
 #ifndef HIERA_RUNTIME_DEVICE_CUDA_INTERPRETER_COMPILER_H_
 #define HIERA_RUNTIME_DEVICE_CUDA_INTERPRETER_COMPILER_H_
 
@@ -18,7 +19,10 @@
 
 namespace hiera::cuda {
 
+enum class Sharing { kAll, kWithinPoints, kNothing };
+
 inline constexpr int kNone = -1;
+inline constexpr int kOnce = -2;  // as a scope: in front of all points
 
 // A computed node: its slot, and that of a boolean which is 1 where a read under it broke a keep
 // rule; kNone: none can.
@@ -30,7 +34,7 @@ struct Value {
 class Compiler {
  public:
   Compiler(const interpreter::Lowered& lowered, const Statement& statement, uint32_t team,
-           bool shares);
+           Sharing sharing);
 
   // Nothing where the values do not fit.
   std::optional<StageProgram> Run();
@@ -55,8 +59,10 @@ class Compiler {
 
   int Place(int node, int scope) const;
   void Emit(int scope, Instruction instruction) {
-    scopes_[scope].code.push_back(std::move(instruction));
+    (scope == kOnce ? once_ : scopes_[scope].code).push_back(std::move(instruction));
   }
+  // Where a constant of a scope is made: of a point's, once for all points of a thread.
+  int ConstantScope(int scope) const { return scope == 0 && keeps_constants_ ? kOnce : scope; }
   int EmitBinary(int scope, Code code, ValueType type, int a, int b);
   int EmitReal(int scope, double value);
   int EmitInteger(int scope, int64_t value);
@@ -114,9 +120,10 @@ class Compiler {
   const interpreter::Lowered& l_;
   const Statement& statement_;
   const uint32_t team_;
-  const bool shares_;
+  const bool shares_, keeps_constants_;
   Assembly assembly_;
   std::vector<Scope> scopes_;
+  std::vector<Instruction> once_;  // before the first point
   std::map<int, int> index_slots_;
   struct LoopEdge {
     int slot;

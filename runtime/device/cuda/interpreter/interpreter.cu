@@ -23,27 +23,29 @@ struct Near {
     return reinterpret_cast<const uint32_t*>(launch.data)[at];
   }
   static __device__ uint32_t Begin(const Launch& launch) { return 2 * launch.code_at; }
+  static __device__ bool IsShort(const Launch&) { return true; }
 };
 struct Far {
   static __device__ uint32_t Word(const Launch& launch, uint32_t at) { return launch.far_code[at]; }
   static __device__ uint32_t Begin(const Launch&) { return 0; }
+  static __device__ bool IsShort(const Launch& launch) { return launch.short_longs != 0; }
 };
 
 template <typename Where>
 struct Reader {
   const Launch& launch;
   uint32_t at;
-  const bool is_short;
 
+  __device__ bool IsShort() const { return Where::IsShort(launch); }
   __device__ uint32_t Word() { return Where::Word(launch, at++); }
   __device__ int64_t TwoWords() {
     const uint64_t low = Word(), high = Word();
     return static_cast<int64_t>(high << 32 | low);
   }
-  __device__ int64_t Long() { return is_short ? static_cast<int32_t>(Word()) : TwoWords(); }
+  __device__ int64_t Long() { return IsShort() ? static_cast<int32_t>(Word()) : TwoWords(); }
   // The product with an index; where longs are short so are both.
   __device__ int64_t Times(int64_t index, int64_t factor) const {
-    if (!is_short) return index * factor;
+    if (!IsShort()) return index * factor;
     return static_cast<int64_t>(static_cast<int32_t>(index)) * static_cast<int32_t>(factor);
   }
 };
@@ -100,7 +102,7 @@ template <typename R, typename Where>
 class Machine {
  public:
   __device__ Machine(const Launch& launch, const Slots<R>& slots, const Team& team)
-      : launch_(launch), slots_(slots), team_(team), code_{launch, 0, launch.short_longs != 0} {}
+      : launch_(launch), slots_(slots), team_(team), code_{launch, Where::Begin(launch)} {}
 
   __device__ void Run(int64_t point);
 
@@ -394,13 +396,13 @@ __device__ void Machine<R, Where>::OfBooleans(Code code, uint32_t out, uint32_t 
 
 template <typename R, typename Where>
 __device__ void Machine<R, Where>::Run(int64_t point) {
-  code_.at = Where::Begin(launch_);
   for (;;) {
     const uint32_t head = code_.Word();
     const Code code = static_cast<Code>(head & 255);
     const uint32_t out = head >> 8 & 255, a = head >> 16 & 255, b = head >> 24;
     switch (code) {
       case Code::kStop:
+        code_.at = Where::Begin(launch_) + launch_.point_at;
         return;
       case Code::kPoint:
         Point(point, a);

@@ -120,8 +120,9 @@ struct Launch {
   uint32_t code_at;
   uint32_t team;  // threads
   uint32_t wide_slots;
-  uint32_t short_longs;  // 1: a long is one word, and every index is below 2^31
-  uint32_t unused;
+  uint32_t short_longs;  // 1, as always where the code is in data: a long is one word, and every
+                         // index is below 2^31
+  uint32_t point_at;     // in the code: kPoint; what comes before is done once a thread
   uint64_t data[kDataWords];
 };
 static_assert(sizeof(Launch) <= 4096, "what a kernel's parameters may take");

@@ -41,6 +41,7 @@ Result<StageLaunch> StageLaunch::Of(const StageProgram& program, const Target& t
   launch.team = program.team;
   launch.wide_slots = program.encoded.wide_slots;
   launch.short_longs = program.encoded.short_longs ? 1 : 0;
+  launch.point_at = program.encoded.point_at;
   launch.scalars_at = static_cast<uint32_t>(program.buffers.size());
   launch.code_at = launch.scalars_at + static_cast<uint32_t>(program.scalars.size());
   if (launch.code_at > kDataWords) {
@@ -49,7 +50,8 @@ Result<StageLaunch> StageLaunch::Of(const StageProgram& program, const Target& t
   const std::vector<uint32_t>& code = program.encoded.code;
   const size_t code_bytes = code.size() * sizeof(uint32_t);
   stage.launch_bytes_ = offsetof(Launch, data) + launch.code_at * sizeof(uint64_t);
-  if (code_bytes <= (kDataWords - launch.code_at) * sizeof(uint64_t)) {
+  if (program.encoded.short_longs &&
+      code_bytes <= (kDataWords - launch.code_at) * sizeof(uint64_t)) {
     std::memcpy(launch.data + launch.code_at, code.data(), code_bytes);
     stage.launch_bytes_ += code_bytes;
   } else {
