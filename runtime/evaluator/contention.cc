@@ -34,6 +34,7 @@ ProcessorTimes ParseTimes(std::string_view stat, std::string_view process_stat) 
       const int64_t ticks = Next(rest);
       times.total += ticks;
       if (field == 3 || field == 4) times.idle += ticks;
+      if (field == 1) times.niced = ticks;
       if (field == 7) times.steal = ticks;
     }
   }

@@ -12,7 +12,8 @@ namespace hiera {
 // Clock ticks since the start of the machine, over all processors.
 struct ProcessorTimes {
   int64_t total = 0, idle = 0, steal = 0;
-  int64_t own = 0;  // of the process that is watched
+  int64_t own = 0;    // of the process that is watched
+  int64_t niced = 0;  // of processes whose priority is lower than usual
 };
 
 // From the texts of /proc/stat and /proc/PID/stat.

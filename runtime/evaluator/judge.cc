@@ -35,9 +35,12 @@ constexpr double kSurelySlower = 0.5;
 // While a key is young its builds may take about a quarter of a busy processor, then a twentieth:
 // the weights of these priorities beside an ordinary process, in the kernel's table, are 335 and 56
 // to 1024.
-constexpr double kYoungSeconds = 3;
 constexpr int kYoungNice = 5;
 constexpr int kOldNice = 13;
+
+// A look at what others use of the processors, and how long one that found them idle is trusted.
+constexpr int64_t kLookNs = 50'000'000;
+constexpr int64_t kTrustNs = 1'000'000'000;
 
 constexpr double kNoisySpread = 0.15;  // of the incumbent's samples: a provisional result
 constexpr double kSuspicious = 0.9;    // of the floor
@@ -113,14 +116,22 @@ const MachineFacts& Judge::Facts() {
   return machine_->facts;
 }
 
-int Judge::BuildNice(const std::string& canonical) {
-  const int64_t now = MonotonicNs();
-  if (building_for_ != canonical) {
-    building_for_ = canonical;
-    building_since_ns_ = now;
+int Judge::BuildNice() const { return duty_.IsYoung(MonotonicNs()) ? kYoungNice : kOldNice; }
+
+void Judge::WaitForTurn() {
+  const auto wait_ns = [this] { return duty_.WaitNs(MonotonicNs()); };
+  if (MonotonicNs() < idle_until_ns_ || wait_ns() == 0) return;
+  ProcessorTimes before = ReadTimes(getpid());
+  while (wait_ns() > 0 && SecondsLeft() > 0) {
+    usleep(kLookNs / 1000);
+    builder_.Poll();
+    const ProcessorTimes after = ReadTimes(getpid());
+    if (!OthersAreBusy(before, after)) {
+      idle_until_ns_ = MonotonicNs() + kTrustNs;
+      return;
+    }
+    before = after;
   }
-  return static_cast<double>(now - building_since_ns_) < kYoungSeconds * 1e9 ? kYoungNice
-                                                                             : kOldNice;
 }
 
 Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
@@ -148,7 +159,8 @@ void Judge::Handle(const JudgeRequest& request,
   const int64_t begin_ns = MonotonicNs();
   deadline_ns_ = request.seconds > 0 ? begin_ns + static_cast<int64_t>(request.seconds * 1e9) : 0;
   auto prepared = Prepare(request.canonical);
-  const int nice = BuildNice(request.canonical);
+  duty_.Enter(request.canonical, begin_ns);
+  const int nice = BuildNice();
   std::vector<int> tickets(request.candidates.size(), 0);
   if (prepared.ok()) {
     const Arithmetic arithmetic = (*prepared)->task().contract.arithmetic;
@@ -291,7 +303,13 @@ double Judge::SecondsLeft() const {
 WorkerProcess::Outcome Judge::Ask(Hearing& hearing, const WorkerRequest& request, double seconds) {
   const double left = SecondsLeft();
   if (left <= 0) return {OutOfTime(), {}};
+  const int64_t begin_ns = MonotonicNs();
+  const int64_t charged_ns = hearing.worker.ProcessorNs();
   auto outcome = hearing.worker.Ask(request, std::min(seconds, left));
+  // A worker that is gone can't say; one thread of it was busy all the time, as far as is known.
+  const int64_t now_ns = hearing.worker.ProcessorNs();
+  duty_.Charge(static_cast<double>(now_ns > 0 ? now_ns - charged_ns : MonotonicNs() - begin_ns) /
+               device_.parallelism());
   if (left < seconds && outcome.finding && outcome.finding->verdict == Verdict::kTimedOut) {
     outcome.finding = OutOfTime();
   }
@@ -324,6 +342,7 @@ Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
     WorkerRequest request;
     request.kind = WorkerRequest::Kind::kRun;
     request.trial = hearing.positions[number];
+    WaitForTurn();
     const int64_t begin = MonotonicNs();
     const int64_t processor_begin = hearing.worker.ProcessorNs();
     auto outcome = Ask(hearing, request, RunTimeout(hearing));
@@ -360,6 +379,7 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
   // A noisy measurement is made once more; what is then still noisy is told as provisional.
   for (int attempt = 0; attempt < 2; ++attempt) {
     PrepareOutputs(task, layout, trial.placement, trial.view.data(), kPoison[1], outputs);
+    WaitForTurn();
     builder_.Pause();
     const ProcessorTimes before = ReadTimes(hearing.worker.pid());
     auto outcome = Ask(hearing, request, 5 * request.seconds + 3 * RunTimeout(hearing));

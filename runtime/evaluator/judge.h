@@ -17,6 +17,7 @@
 #include "runtime/device/device.h"
 #include "runtime/evaluator/builder.h"
 #include "runtime/evaluator/compare.h"
+#include "runtime/evaluator/duty.h"
 #include "runtime/evaluator/prepared_task.h"
 #include "runtime/evaluator/statistics.h"
 #include "runtime/evaluator/worker_process.h"
@@ -79,16 +80,18 @@ class Judge {
   double RunTimeout(const Hearing& hearing) const;
   double SecondsLeft() const;
   const MachineFacts& Facts();
-  int BuildNice(const std::string& canonical);
+  int BuildNice() const;
+  // Waits while the key has had its share and others need the processors.
+  void WaitForTurn();
 
   Device& device_;
   JudgeOptions options_;
   Builder builder_;
   std::optional<MachineReport> machine_;
   std::list<std::unique_ptr<PreparedTask>> tasks_;  // most recently used first
-  std::string building_for_;                        // canonical text of the last request
-  int64_t building_since_ns_ = 0;
-  int64_t deadline_ns_ = 0;  // of the request at hand; 0: none
+  Duty duty_;
+  int64_t idle_until_ns_ = 0;  // others did not need the processors when last looked at
+  int64_t deadline_ns_ = 0;    // of the request at hand; 0: none
 };
 
 }  // namespace hiera
