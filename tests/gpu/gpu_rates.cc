@@ -1,5 +1,6 @@
-// Measures on a real GPU, and prints as tables: what the interpreter does of the copy rate and of
-// the multiply-adds, and what a launch through a plan costs the host beside the launch alone.
+// Measures on a real GPU, and prints as tables: what the interpreter and generated code do of the
+// copy rate and of the multiply-adds, and what a launch through a plan costs the host beside the
+// launch alone.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/task/cost.h"
 #include "runtime/task/parse.h"
+#include "tests/gpu/generated_code.h"
 #include "tests/gpu/gpu.h"
 
 namespace hiera {
@@ -46,6 +48,40 @@ double CopyGbps(Device& device) {
   return 2 * static_cast<double>(kBytes) / ns;
 }
 
+// A task's buffers on the device, with values about 1 of either sign, as f32 or f16.
+class Operands {
+ public:
+  explicit Operands(const Task& task) {
+    for (int t = 0; t < task.bound_count; ++t) {
+      const size_t bytes = task.tensors[t].span_bytes();
+      memory_.push_back(std::make_unique<gpu::Memory>(bytes));
+      std::vector<uint16_t> values(bytes / 2);
+      uint32_t random = 12345;
+      for (uint16_t& value : values) {
+        random = random * 1664525 + 1013904223;
+        value = static_cast<uint16_t>(0x3c00 + (random >> 16 & 0x83ff));
+      }
+      memory_[t]->Write(values.data(), bytes);
+      pointers_.push_back(memory_[t]->data());
+    }
+  }
+  Call call() const { return {pointers_.data(), nullptr, nullptr}; }
+
+ private:
+  std::vector<std::unique_ptr<gpu::Memory>> memory_;
+  std::vector<void*> pointers_;
+};
+
+void PrintRow(Device& device, const std::string& name, const Task& task,
+              const Executable& executable, const Operands& operands, double copy_gbps) {
+  const double ns = DeviceNs(device, 3, [&] {
+    if (executable.Run(operands.call()) != HIERA_OK) printf("a run failed\n");
+  });
+  const Cost cost = CostOf(task);
+  printf("| %s | %.1f | %.0f | %.0f %% | %.0f |\n", name.c_str(), ns / 1e3, cost.bytes / ns,
+         100 * cost.bytes / ns / copy_gbps, cost.flops / ns);
+}
+
 void Interpreted(Device& device, const char* name, const char* text, double copy_gbps) {
   const Result<Task> task = ParseTask(text);
   const auto made = task.ok() ? device.Interpret(*task) : task.status();
@@ -53,27 +89,25 @@ void Interpreted(Device& device, const char* name, const char* text, double copy
     printf("| %s | %s |\n", name, made.status().message().c_str());
     return;
   }
-  std::vector<std::unique_ptr<gpu::Memory>> memory;
-  std::vector<void*> pointers;
-  for (int t = 0; t < task->bound_count; ++t) {
-    const size_t bytes = task->tensors[t].span_bytes();
-    memory.push_back(std::make_unique<gpu::Memory>(bytes));
-    std::vector<uint16_t> values(bytes / 2);
-    uint32_t random = 12345;
-    for (uint16_t& value : values) {  // as f32 or f16: numbers of either sign about 1
-      random = random * 1664525 + 1013904223;
-      value = static_cast<uint16_t>(0x3c00 + (random >> 16 & 0x83ff));
-    }
-    memory[t]->Write(values.data(), bytes);
-    pointers.push_back(memory[t]->data());
+  PrintRow(device, name, *task, **made, Operands(*task), copy_gbps);
+}
+
+// Every form that the generators write.
+void Generated(Device& device, const std::string& name, const char* text, double copy_gbps) {
+  const Result<Task> task = ParseTask(text);
+  if (!task.ok()) {
+    printf("| %s | %s |\n", name.c_str(), task.status().message().c_str());
+    return;
   }
-  const Call call{pointers.data(), nullptr, nullptr};
-  const double ns = DeviceNs(device, 3, [&] {
-    if ((*made)->Run(call) != HIERA_OK) printf("a run failed\n");
-  });
-  const Cost cost = CostOf(*task);
-  printf("| %s | %.1f | %.0f | %.0f %% | %.0f |\n", name, ns / 1e3, cost.bytes / ns,
-         100 * cost.bytes / ns / copy_gbps, cost.flops / ns);
+  const Operands operands(*task);
+  for (const gpu::GeneratedForm& form : gpu::GeneratedForms(*task)) {
+    const auto made = gpu::MakeGenerated(device, *task, *form.source, true);
+    if (made.ok()) {
+      PrintRow(device, name + ": " + form.name, *task, **made, operands, copy_gbps);
+    } else {
+      printf("| %s: %s | %s |\n", name.c_str(), form.name.c_str(), made.status().message().c_str());
+    }
+  }
 }
 
 template <typename Work>
@@ -176,6 +210,34 @@ int Main() {
        "Y[n,f,y,x] = sum(c,r,s: X[n,c,y+r-1,x+s-1]*W[f,c,r,s])"},
   };
   for (const auto& row : rows) Interpreted(*device, row.name, row.text, copy);
+  printf("\n| generated | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n");
+  const struct {
+    const char *name, *text;
+  } generated[] = {
+      {"softmax f32 8192x8192",
+       "tensor x: f32[8192,8192]; tensor y: f32[8192,8192]; m[i] = max(j: x[i,j]); "
+       "e[i,j] = exp(x[i,j] - m[i]); y[i,j] = e[i,j] / sum(k: e[i,k])"},
+      {"layer norm f32 8192x8192",
+       "tensor x: f32[8192,8192]; tensor g: f32[8192]; tensor b: f32[8192]; "
+       "tensor y: f32[8192,8192]; m[i] = mean(j: x[i,j]); d[i,j] = x[i,j] - m[i]; "
+       "y[i,j] = g[j]*d[i,j]*rsqrt(mean(k: d[i,k]*d[i,k]) + 1e-5) + b[j]"},
+      {"RMS norm bf16 16384x4096",
+       "tensor x: bf16[16384,4096]; tensor g: bf16[4096]; tensor y: bf16[16384,4096]; "
+       "y[i,j] = g[j]*x[i,j]*rsqrt(mean(k: x[i,k]*x[i,k]) + 1e-6)"},
+      {"bias and GELU f16 16384x4096",
+       "tensor x: f16[16384,4096]; tensor b: f16[4096]; tensor y: f16[16384,4096]; "
+       "y[i,j] = gelu(x[i,j] + b[j])"},
+      {"row sums f32 16384x16384",
+       "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[i] = sum(j: x[i,j])"},
+      {"star2d1r f32 8192^2, keep",
+       "tensor u: f32[8192,8192] outside keep; tensor v: f32[8192,8192]; "
+       "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
+      {"star3d1r f32 512^3, keep",
+       "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
+       "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
+       "u[i,j,k-1] + u[i,j,k+1])"},
+  };
+  for (const auto& row : generated) Generated(*device, row.name, row.text, copy);
   Launches(*device);
   return 0;
 }

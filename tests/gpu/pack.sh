@@ -7,7 +7,8 @@ build=${1:-$root/build}
 folder=${2:-$root/dist/gpu}
 rm -rf "$folder"
 mkdir -p "$folder/lib"
-for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_api_test gpu_rates \
+for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generated_test \
+  gpu_api_test gpu_rates \
   library_gpu_test library_rows; do
   strip -o "$folder/$program" "$build/bin/$program"
 done

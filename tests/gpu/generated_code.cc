@@ -1,0 +1,68 @@
+#include "tests/gpu/generated_code.h"
+
+#include <unistd.h>
+
+#include "policies/kernel/fused/cuda_row_writer.h"
+#include "runtime/device/cuda/facts.h"
+#include "runtime/evaluator/device_compiler.h"
+#include "runtime/evaluator/digest.h"
+
+namespace hiera::gpu {
+namespace {
+
+// "sm_90a" and the like, of the first GPU.
+Result<std::string> Architecture() {
+  const auto driver = cuda::MachineDriver();
+  if (!driver.ok()) return driver.status();
+  const auto facts = cuda::ChooseDevice(**driver, "cuda:0");
+  if (!facts.ok()) return facts.status();
+  return "sm_" + std::to_string(facts->major) + std::to_string(facts->minor) +
+         (facts->major >= 9 ? "a" : "");
+}
+
+}  // namespace
+
+std::vector<GeneratedForm> GeneratedForms(const Task& task) {
+  std::vector<GeneratedForm> forms;
+  const auto add = [&](const std::string& name, Result<CudaSource> source) {
+    if (source.ok()) forms.push_back({name, std::move(source)});
+  };
+  add("loops 256", WriteCudaLoops(task, {}));
+  add("loops tile 32x8", WriteCudaLoops(task, {.threads = 256, .tile = 32}));
+  add("loops tile 64x4 of 4", WriteCudaLoops(task, {.threads = 256, .tile = 64, .rows = 4}));
+  if (task.contract.arithmetic != Arithmetic::kExact) {
+    add("loops together 128", WriteCudaLoops(task, {.threads = 128, .together = true}));
+    add("loops together 32", WriteCudaLoops(task, {.threads = 32, .together = true}));
+    const auto program = MakeRowProgram(task);
+    if (program.ok()) {
+      const int widest = WidestNeighbours(task, *program);
+      const std::string by = " by " + std::to_string(widest);
+      for (const int threads : {128, 256, 512}) {
+        add("rows " + std::to_string(threads) + by,
+            WriteCudaRows(task, *program, {threads, 1, widest}));
+      }
+      add("rows 8 warps" + by, WriteCudaRows(task, *program, {32, 8, widest}));
+      add("rows 256 by 1", WriteCudaRows(task, *program, {256, 1, 1}));
+    }
+  }
+  return forms;
+}
+
+Result<std::unique_ptr<Executable>> MakeGenerated(Device& device, const Task& task,
+                                                  const CudaSource& source, bool optimised) {
+  const auto compiler = DeviceCompiler::Open();
+  if (!compiler.ok()) return compiler.status();
+  const auto architecture = Architecture();
+  if (!architecture.ok()) return architecture.status();
+  const std::vector<std::string> options =
+      optimised ? std::vector<std::string>{} : std::vector<std::string>{"--Ofast-compile=max"};
+  const auto cubin = (*compiler)->Compile(source.text, *architecture, options);
+  if (!cubin.ok()) return cubin.status();
+  const std::string path = "/tmp/hiera-generated-" + std::to_string(getpid()) + ".cubin";
+  HIERA_RETURN_IF_ERROR(WriteFile(path, *cubin));
+  auto loaded = device.Load(task, {CudaPlanText(source.plan), source.workspace_bytes, 0}, path);
+  unlink(path.c_str());
+  return loaded;
+}
+
+}  // namespace hiera::gpu
