@@ -164,6 +164,67 @@ void Launches(Device& device) {
          Median(planned_ns), Median(interpreted_ns));
 }
 
+struct Row {
+  const char *name, *text;
+};
+
+constexpr Row kInterpreted[] = {
+    {"a*x + y, f32, 2^28",
+     "tensor x: f32[268435456]; tensor y: f32[268435456]; tensor z: f32[268435456]; "
+     "z[i] = 2.5*x[i] + y[i]"},
+    {"gelu, f16, 2^28", "tensor x: f16[268435456]; tensor y: f16[268435456]; y[i] = gelu(x[i])"},
+    {"star2d1r f32 8192^2, zero",
+     "tensor u: f32[8192,8192] outside zero; tensor v: f32[8192,8192]; "
+     "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
+    {"star3d1r f32 512^3, keep",
+     "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
+     "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
+     "u[i,j,k-1] + u[i,j,k+1])"},
+    {"sum of 2^28, f32", "tensor x: f32[268435456]; tensor y: f32[]; y = sum(i: x[i])"},
+    {"softmax f32 4096^2",
+     "tensor x: f32[4096,4096]; tensor y: f32[4096,4096]; m[i] = max(j: x[i,j]); "
+     "e[i,j] = exp(x[i,j] - m[i]); y[i,j] = e[i,j] / sum(k: e[i,k])"},
+    {"sum over columns f32 16384^2",
+     "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[j] = sum(i: x[i,j])"},
+    {"cumsum f32 4096 x 16384",
+     "tensor x: f32[4096,16384]; tensor y: f32[4096,16384]; y[i,j] = cumsum(j: x[i,j])"},
+    {"gemm f32 1024^3",
+     "tensor A: f32[1024,1024]; tensor B: f32[1024,1024]; tensor C: f32[1024,1024]; "
+     "C[i,j] = sum(k: A[i,k]*B[k,j])"},
+    {"gemm f16 4096^3",
+     "tensor A: f16[4096,4096]; tensor B: f16[4096,4096]; tensor C: f16[4096,4096]; "
+     "C[i,j] = sum(k: A[i,k]*B[k,j])"},
+    {"conv 3x3 f32 32x64x56^2, pad 1",
+     "tensor X: f32[32,64,56,56] outside zero; tensor W: f32[64,64,3,3]; "
+     "tensor Y: f32[32,64,56,56]; "
+     "Y[n,f,y,x] = sum(c,r,s: X[n,c,y+r-1,x+s-1]*W[f,c,r,s])"},
+};
+
+constexpr Row kGenerated[] = {
+    {"softmax f32 8192x8192",
+     "tensor x: f32[8192,8192]; tensor y: f32[8192,8192]; m[i] = max(j: x[i,j]); "
+     "e[i,j] = exp(x[i,j] - m[i]); y[i,j] = e[i,j] / sum(k: e[i,k])"},
+    {"layer norm f32 8192x8192",
+     "tensor x: f32[8192,8192]; tensor g: f32[8192]; tensor b: f32[8192]; "
+     "tensor y: f32[8192,8192]; m[i] = mean(j: x[i,j]); d[i,j] = x[i,j] - m[i]; "
+     "y[i,j] = g[j]*d[i,j]*rsqrt(mean(k: d[i,k]*d[i,k]) + 1e-5) + b[j]"},
+    {"RMS norm bf16 16384x4096",
+     "tensor x: bf16[16384,4096]; tensor g: bf16[4096]; tensor y: bf16[16384,4096]; "
+     "y[i,j] = g[j]*x[i,j]*rsqrt(mean(k: x[i,k]*x[i,k]) + 1e-6)"},
+    {"bias and GELU f16 16384x4096",
+     "tensor x: f16[16384,4096]; tensor b: f16[4096]; tensor y: f16[16384,4096]; "
+     "y[i,j] = gelu(x[i,j] + b[j])"},
+    {"row sums f32 16384x16384",
+     "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[i] = sum(j: x[i,j])"},
+    {"star2d1r f32 8192^2, keep",
+     "tensor u: f32[8192,8192] outside keep; tensor v: f32[8192,8192]; "
+     "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
+    {"star3d1r f32 512^3, keep",
+     "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
+     "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
+     "u[i,j,k-1] + u[i,j,k+1])"},
+};
+
 int Main() {
   const std::string why = gpu::WhyNone();
   if (!why.empty()) {
@@ -176,68 +237,9 @@ int Main() {
   const double copy = CopyGbps(*device);
   printf("copy: %.0f GB/s read and written\n\n", copy);
   printf("| interpreted | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n");
-  const struct {
-    const char *name, *text;
-  } rows[] = {
-      {"a*x + y, f32, 2^28",
-       "tensor x: f32[268435456]; tensor y: f32[268435456]; tensor z: f32[268435456]; "
-       "z[i] = 2.5*x[i] + y[i]"},
-      {"gelu, f16, 2^28", "tensor x: f16[268435456]; tensor y: f16[268435456]; y[i] = gelu(x[i])"},
-      {"star2d1r f32 8192^2, zero",
-       "tensor u: f32[8192,8192] outside zero; tensor v: f32[8192,8192]; "
-       "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
-      {"star3d1r f32 512^3, keep",
-       "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
-       "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
-       "u[i,j,k-1] + u[i,j,k+1])"},
-      {"sum of 2^28, f32", "tensor x: f32[268435456]; tensor y: f32[]; y = sum(i: x[i])"},
-      {"softmax f32 4096^2",
-       "tensor x: f32[4096,4096]; tensor y: f32[4096,4096]; m[i] = max(j: x[i,j]); "
-       "e[i,j] = exp(x[i,j] - m[i]); y[i,j] = e[i,j] / sum(k: e[i,k])"},
-      {"sum over columns f32 16384^2",
-       "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[j] = sum(i: x[i,j])"},
-      {"cumsum f32 4096 x 16384",
-       "tensor x: f32[4096,16384]; tensor y: f32[4096,16384]; y[i,j] = cumsum(j: x[i,j])"},
-      {"gemm f32 1024^3",
-       "tensor A: f32[1024,1024]; tensor B: f32[1024,1024]; tensor C: f32[1024,1024]; "
-       "C[i,j] = sum(k: A[i,k]*B[k,j])"},
-      {"gemm f16 4096^3",
-       "tensor A: f16[4096,4096]; tensor B: f16[4096,4096]; tensor C: f16[4096,4096]; "
-       "C[i,j] = sum(k: A[i,k]*B[k,j])"},
-      {"conv 3x3 f32 32x64x56^2, pad 1",
-       "tensor X: f32[32,64,56,56] outside zero; tensor W: f32[64,64,3,3]; "
-       "tensor Y: f32[32,64,56,56]; "
-       "Y[n,f,y,x] = sum(c,r,s: X[n,c,y+r-1,x+s-1]*W[f,c,r,s])"},
-  };
-  for (const auto& row : rows) Interpreted(*device, row.name, row.text, copy);
+  for (const Row& row : kInterpreted) Interpreted(*device, row.name, row.text, copy);
   printf("\n| generated | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n");
-  const struct {
-    const char *name, *text;
-  } generated[] = {
-      {"softmax f32 8192x8192",
-       "tensor x: f32[8192,8192]; tensor y: f32[8192,8192]; m[i] = max(j: x[i,j]); "
-       "e[i,j] = exp(x[i,j] - m[i]); y[i,j] = e[i,j] / sum(k: e[i,k])"},
-      {"layer norm f32 8192x8192",
-       "tensor x: f32[8192,8192]; tensor g: f32[8192]; tensor b: f32[8192]; "
-       "tensor y: f32[8192,8192]; m[i] = mean(j: x[i,j]); d[i,j] = x[i,j] - m[i]; "
-       "y[i,j] = g[j]*d[i,j]*rsqrt(mean(k: d[i,k]*d[i,k]) + 1e-5) + b[j]"},
-      {"RMS norm bf16 16384x4096",
-       "tensor x: bf16[16384,4096]; tensor g: bf16[4096]; tensor y: bf16[16384,4096]; "
-       "y[i,j] = g[j]*x[i,j]*rsqrt(mean(k: x[i,k]*x[i,k]) + 1e-6)"},
-      {"bias and GELU f16 16384x4096",
-       "tensor x: f16[16384,4096]; tensor b: f16[4096]; tensor y: f16[16384,4096]; "
-       "y[i,j] = gelu(x[i,j] + b[j])"},
-      {"row sums f32 16384x16384",
-       "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[i] = sum(j: x[i,j])"},
-      {"star2d1r f32 8192^2, keep",
-       "tensor u: f32[8192,8192] outside keep; tensor v: f32[8192,8192]; "
-       "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
-      {"star3d1r f32 512^3, keep",
-       "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
-       "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
-       "u[i,j,k-1] + u[i,j,k+1])"},
-  };
-  for (const auto& row : generated) Generated(*device, row.name, row.text, copy);
+  for (const Row& row : kGenerated) Generated(*device, row.name, row.text, copy);
   Launches(*device);
   return 0;
 }
