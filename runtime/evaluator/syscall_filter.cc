@@ -197,7 +197,10 @@ Status ForbidAllButRunning(bool allow_memory) {
     setrlimit(RLIMIT_DATA, &none);
   }
   filter.On({SYS_brk}, kAllow);  // the limit answers it; the C library takes no error from here
-  if (kSanitized) filter.On({SYS_mmap, SYS_mprotect, SYS_sigaltstack}, kAllow);
+  if (kSanitized) {
+    // The thread sanitizer has a thread of its own, which sleeps and looks at the clock.
+    filter.On({SYS_mmap, SYS_mprotect, SYS_sigaltstack, SYS_nanosleep, SYS_gettimeofday}, kAllow);
+  }
   // Where memory lies is a wish: libraries that state one (OpenBLAS) go on without an answer.
   filter.On({SYS_mbind, SYS_get_mempolicy, SYS_set_mempolicy}, Answer(ENOSYS));
   // A candidate that asks for memory gets none and carries on as it can; changing the protection of
