@@ -8,8 +8,7 @@
 #include <thread>
 #include <vector>
 
-thread_local uint3 threadIdx, blockIdx;
-thread_local dim3 blockDim, gridDim;
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace hiera::cuda_shim {
 namespace {
@@ -111,8 +110,8 @@ void LaunchOnCpu(dim3 grid, dim3 block, size_t shared_bytes, const std::function
   between.Reset(threads);
   const auto run = [&](int thread) {
     thread_in_block = thread;
-    blockDim = block;
-    gridDim = grid;
+    blockDim = {block.x, block.y, block.z};
+    gridDim = {grid.x, grid.y, grid.z};
     const auto t = static_cast<unsigned>(thread);
     threadIdx = {t % block.x, t / block.x % block.y, t / block.x / block.y};
     for (unsigned b = 0; b < blocks; ++b) {
