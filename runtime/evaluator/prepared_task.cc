@@ -215,7 +215,10 @@ Status PreparedTask::MakeTrial(Trial& trial) {
 Status PreparedTask::MakeReady(const Course& course) {
   std::vector<Trial*> missing;
   const auto want = [&](uint32_t i) {
-    if (!trials_[i].ready) missing.push_back(&trials_[i]);
+    Trial* trial = &trials_[i];
+    // A course may name a trial twice; two threads must not make it.
+    const bool known = std::find(missing.begin(), missing.end(), trial) != missing.end();
+    if (!trial->ready && !known) missing.push_back(trial);
   };
   for (const uint32_t i : course.before) want(i);
   want(course.timed);
