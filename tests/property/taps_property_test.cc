@@ -2,10 +2,12 @@
 // text of a task that fails is printed, with its seed.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "runtime/device/device.h"
 #include "runtime/task/parse.h"
 #include "tests/unit/device/interpreted_case.h"
 
@@ -85,12 +87,13 @@ class RandomSum {
 };
 
 TEST(TapsPropertyTest, RandomSumsMatchTheReference) {
-  const ThreadPool pool(2);
+  const std::unique_ptr<Device> host = MakeHostDevice(2);
+  const auto make = [&](const Task& task) { return host->Interpret(task); };
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     const std::string text = RandomSum(seed).Text();
     const Result<Task> task = ParseTask(text);
     ASSERT_TRUE(task.ok()) << text << "\n" << task.status().message();
-    ASSERT_EQ(InterpretedCase(*task, seed).Check(pool), "") << "seed " << seed << "\n" << text;
+    ASSERT_EQ(InterpretedCase(*task, seed).Check(make), "") << "seed " << seed << "\n" << text;
   }
 }
 
