@@ -49,12 +49,6 @@ EnumerateReport EnumerateInChild(const EnumerateRequest& request, const std::str
   options.program = program;
   options.arguments = {"hiera-evaluator", "--enumerate"};
   options.environment = GetEnvironment().all;
-  if (!request.device.empty()) {
-    const std::string name = "CUDA_VISIBLE_DEVICES=";
-    std::erase_if(options.environment,
-                  [&name](const std::string& entry) { return entry.rfind(name, 0) == 0; });
-    options.environment.push_back(name + request.device);
-  }
   options.descriptors = {pair[1]};
   Result<ChildProcess> child = ChildProcess::Start(options);
   close(pair[1]);

@@ -21,7 +21,7 @@ static_assert(std::size(kNames) == std::variant_size_v<Message>);
 
 // The last value of each enumeration on the wire.
 constexpr auto Last(Space) { return Space::kKernel; }
-constexpr auto Last(Candidate::Compiler) { return Candidate::Compiler::kClang; }
+constexpr auto Last(Candidate::Compiler) { return Candidate::Compiler::kNvrtc; }
 constexpr auto Last(Incumbent::Kind) { return Incumbent::Kind::kNone; }
 constexpr auto Last(Verdict) { return Verdict::kUnloadable; }
 
@@ -148,7 +148,8 @@ void Fields(A& a, M& m) {
 template <typename A, Is<MachineFacts> M>
 void Fields(A& a, M& m) {
   a(m.threads, m.l1_bytes, m.l2_bytes, m.l3_bytes, m.vector_bytes, m.copy_gbps, m.flops_f32,
-    m.flops_f64, m.has_gcc, m.has_clang, m.blas, m.blas_what);
+    m.flops_f64, m.has_gcc, m.has_clang, m.blas, m.blas_what, m.architecture,
+    m.memory_bytes, m.shared_bytes, m.has_nvrtc);
 }
 
 template <typename A, Is<Hello> M>
@@ -157,8 +158,8 @@ void Fields(A& a, M& m) {
 }
 template <typename A, Is<PlanRequest> M>
 void Fields(A& a, M& m) {
-  a(m.canonical, m.fingerprint, m.baseline_ns, m.baseline_name, m.caller_baseline, m.seconds,
-    m.again);
+  a(m.canonical, m.fingerprint, m.device, m.graph, m.baseline_ns, m.baseline_name,
+    m.caller_baseline, m.seconds, m.again);
 }
 template <typename A, Is<BaselineReport> M>
 void Fields(A& a, M& m) {
@@ -199,7 +200,7 @@ void Fields(A& a, M& m) {
 template <typename A, Is<JudgeRequest> M>
 void Fields(A& a, M& m) {
   a(m.id, m.canonical, m.incumbent, m.candidates, m.build_seconds, m.measure_seconds, m.full,
-    m.give_up_ns, m.seconds);
+    m.graph, m.give_up_ns, m.seconds);
 }
 template <typename A, Is<MachineReport> M>
 void Fields(A& a, M& m) {
@@ -221,7 +222,7 @@ void Fields(A& a, M& m) {
 }
 template <typename A, Is<EnumerateRequest> M>
 void Fields(A& a, M& m) {
-  a(m.id, m.canonical, m.device, m.workspace_bytes);
+  a(m.id, m.canonical, m.workspace_bytes);
 }
 template <typename A, Is<EnumerateReport> M>
 void Fields(A& a, M& m) {

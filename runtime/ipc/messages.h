@@ -18,7 +18,7 @@
 
 namespace hiera {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kMaxFrameBytes = 16 << 20;
 
 // ---- client or command -> planner
@@ -34,6 +34,8 @@ struct Hello {
 struct PlanRequest {
   std::string canonical;
   std::string fingerprint;
+  std::string device;            // which of several equal ones: a UUID; empty on the host
+  bool graph = false;            // the application runs it in captured graphs
   double baseline_ns = 0;        // 0: the application has not measured it yet
   std::string baseline_name;     // "interpreter", "library cblas_sgemm ...", "caller"
   bool caller_baseline = false;  // the evaluator can't run it: beat baseline_ns itself
@@ -115,6 +117,8 @@ struct JudgeRequest {
   double measure_seconds = 0.2;  // per candidate: interleaved with the incumbent
   // A first look verifies on few elements; the full one is needed before anything is published.
   bool full = false;
+  // Timed in a replayed graph instead of launch by launch; on a GPU only.
+  bool graph = false;
   // What is known of the time to beat; a candidate that takes many times as long is not looked at
   // any further. 0: nothing is known.
   double give_up_ns = 0;
@@ -122,12 +126,11 @@ struct JudgeRequest {
   double seconds = 0;
 };
 
-// What do the device's libraries offer for a task? Runs nothing of what they offer. Answered by one
+// What do the libraries of the evaluator's device offer for a task? Runs nothing of what they offer. Answered by one
 // EnumerateReport.
 struct EnumerateRequest {
   uint64_t id = 0;
   std::string canonical;
-  std::string device;           // as CUDA_VISIBLE_DEVICES names it; empty: the first
   int64_t workspace_bytes = 0;  // the most that a choice may ask for
 };
 

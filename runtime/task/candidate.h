@@ -14,10 +14,10 @@ namespace hiera {
 
 // What is known of the machine. Measured by the evaluator once per device, kept in the store.
 struct MachineFacts {
-  int threads = 1;
+  int threads = 1;              // multiprocessors on a GPU
   int64_t l1_bytes = 32 << 10;  // per core
   int64_t l2_bytes = 512 << 10;
-  int64_t l3_bytes = 8 << 20;  // shared
+  int64_t l3_bytes = 8 << 20;  // the last level, shared by all: on a GPU its L2
   int vector_bytes = 32;       // widest vector unit: 16, 32 or 64
   double copy_gbps = 0;        // cached-store copy, all threads, read + write counted
   double flops_f32 = 0;        // multiply-add peak per second, all threads
@@ -26,6 +26,13 @@ struct MachineFacts {
   bool has_clang = false;
   std::string blas;       // identity of the CBLAS library found, "" if there is none
   std::string blas_what;  // its requirement name: "library libopenblas.so.0"
+
+  std::string architecture;  // "sm_90a", as NVRTC is told; empty where this is not a GPU
+  int64_t memory_bytes = 0;  // of the GPU
+  int64_t shared_bytes = 0;  // the most that a block may ask for
+  bool has_nvrtc = false;
+
+  bool IsGpu() const { return !architecture.empty(); }
 };
 
 // What is built and judged. Nobody has checked it yet.
@@ -35,12 +42,13 @@ struct Candidate {
   std::string name;    // unique within (task, family): the parameters, readable
   std::string reason;  // why it is worth trying, for the journal
 
-  // Host source: C++ that defines hiera_variant; abi.h's text is put before it. Empty where the
-  // plan alone says it (library choices).
+  // C++ that defines hiera_variant, with abi.h's text put before it; for kNvrtc CUDA C++ that
+  // defines the kernels of the plan. Empty where the plan alone says it (library choices).
   std::string source;
-  enum class Compiler : uint8_t { kGcc, kClang } compiler = Compiler::kGcc;
+  enum class Compiler : uint8_t { kGcc, kClang, kNvrtc } compiler = Compiler::kGcc;
   // Added to the evaluator's own: -std=c++20 -O3 -march=native -fPIC -shared, and -ffp-contract=off
-  // under exact arithmetic. Never -ffast-math: NaN and infinities are honoured.
+  // under exact arithmetic (-fmad=false for kNvrtc, which is told the architecture besides). Never
+  // -ffast-math: NaN and infinities are honoured.
   std::vector<std::string> flags;
   LaunchPlan plan{"object", 0, 0};
   std::vector<Requirement> requirements;
