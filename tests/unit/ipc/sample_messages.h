@@ -61,9 +61,14 @@ inline std::vector<Message> SampleMessages() {
   facts.has_clang = true;
   facts.blas = "b1d2";
   facts.blas_what = "library libopenblas.so.0";
+  facts.architecture = "sm_90a";
+  facts.memory_bytes = int64_t{139} << 30;
+  facts.shared_bytes = 227 << 10;
+  facts.has_nvrtc = true;
   return {
       Hello{41, "solver", "device=host\n"},
-      PlanRequest{"C[i]=A[i]", "device=host\n", 12.5, "interpreter", true, 30.5, true},
+      PlanRequest{"C[i]=A[i]", "device=host\n", "GPU-1234", true, 12.5, "interpreter", true, 30.5,
+                  true},
       BaselineReport{key, 77.25},
       VariantReport{key, identity, "differs at element 3"},
       Query{"explain", "0f"},
@@ -80,12 +85,13 @@ inline std::vector<Message> SampleMessages() {
                    20.5,
                    0.25,
                    true,
+                   true,
                    3100.5,
                    5.75},
       MachineReport{facts, "device=host\n"},
       JudgeReport{21, 1, Verdict::kWrong, "C[0] is 1, not 2", "/tmp/v.so", std::string(64, 'b'),
                   10.5, 20.5, 1.95, 1.9, true, true, 0.75},
-      EnumerateRequest{22, "C[i]=A[i]", "GPU-1234", 1 << 26},
+      EnumerateRequest{22, "C[i]=A[i]", 1 << 26},
       EnumerateReport{22,
                       {{"cublaslt",
                         {{"library libcublasLt.so.13", "build-id b1d2"}},
