@@ -33,6 +33,7 @@ Environment Read() {
   e.gcc = Text("HIERA_GCC");
   e.clang = Text("HIERA_CLANG");
   e.nvrtc_path = Text("HIERA_NVRTC");
+  e.cuda_driver = Text("HIERA_CUDA_DRIVER");
   e.blas_path = Text("HIERA_BLAS");
   e.cublas_path = Text("HIERA_CUBLAS");
   e.cublaslt_path = Text("HIERA_CUBLASLT");

@@ -17,6 +17,7 @@ struct Environment {
   std::string gcc;             // HIERA_GCC: the g++ that candidates are built with
   std::string clang;           // HIERA_CLANG: the clang++ that candidates are built with
   std::string nvrtc_path;      // HIERA_NVRTC: the library that compiles CUDA candidates
+  std::string cuda_driver;     // HIERA_CUDA_DRIVER: the CUDA driver's library
   std::string blas_path;       // HIERA_BLAS: the CBLAS library of the library space
   std::string cublas_path;     // HIERA_CUBLAS: the libcublas of the library space
   std::string cublaslt_path;   // HIERA_CUBLASLT: the libcublasLt of the library space

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "runtime/base/environment.h"
+
 namespace hiera::cuda {
 namespace {
 
@@ -9,16 +11,21 @@ constexpr int kInterfaceVersion = 12040;
 
 // Without a driver a toolkit's stub may be found under its name; it refuses to initialise.
 Result<const Driver*> Open() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const std::string& named = GetEnvironment().cuda_driver;
+  const std::string path = named.empty() ? "libcuda.so.1" : named;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
-    return Unsupported(std::string("no CUDA driver on this machine: ") +
-                       (why == nullptr ? "libcuda.so.1 was not found" : why));
+    return Unsupported((named.empty() ? "no CUDA driver on this machine: "
+                                      : "HIERA_CUDA_DRIVER names no CUDA driver: ") +
+                       (why == nullptr ? path + " was not found" : std::string(why)));
   }
   using GetProcAddress =
       CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
   const auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
-  if (get == nullptr) return Unsupported("the CUDA driver is too old: version 12.4 is needed");
+  if (get == nullptr) {
+    return Unsupported("the CUDA driver " + path + " is too old: version 12.4 is needed");
+  }
   auto driver = std::make_unique<Driver>();
   const char* missing = nullptr;
   const auto find = [&](const char* name, auto* entry) {
@@ -40,7 +47,7 @@ Result<const Driver*> Open() {
   if (result == CUDA_ERROR_STUB_LIBRARY || result == CUDA_ERROR_NO_DEVICE) {
     return Unsupported(result == CUDA_ERROR_NO_DEVICE
                            ? "the CUDA driver finds no device"
-                           : "no CUDA driver on this machine: libcuda.so.1 is a toolkit's stub");
+                           : "no CUDA driver on this machine: " + path + " is a toolkit's stub");
   }
   if (result != CUDA_SUCCESS) {
     return Unsupported("the CUDA driver could not be initialised: " +

@@ -1,6 +1,6 @@
 // Driver: the entries of the CUDA driver that HIERA calls, as a table, so that nothing of CUDA is
 // linked and tests can put a fictional driver in its place. The real table comes from libcuda.so.1,
-// opened at run time and never closed.
+// or from the file that HIERA_CUDA_DRIVER names, opened at run time and never closed.
 //
 // A table is immutable once filled; any thread.
 #ifndef HIERA_RUNTIME_DEVICE_CUDA_DRIVER_H_

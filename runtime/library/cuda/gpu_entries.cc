@@ -1,5 +1,6 @@
 #include "runtime/library/cuda/gpu_entries.h"
 
+#include "runtime/base/environment.h"
 #include "runtime/library/cuda/shared_library.h"
 
 namespace hiera {
@@ -8,7 +9,8 @@ namespace {
 Result<SharedLibrary> OpenDriver() {
   LibraryNames names;
   names.stem = "libcuda.so";
-  names.variable = "LD_LIBRARY_PATH";
+  names.configured = GetEnvironment().cuda_driver;
+  names.variable = "HIERA_CUDA_DRIVER";
   names.sonames = {"libcuda.so.1"};
   return SharedLibrary::Open(names);
 }

@@ -27,7 +27,8 @@ struct GpuEntries {
   int (*exchange_capture_mode)(int* mode) = nullptr;  // cuThreadExchangeStreamCaptureMode
 };
 
-// The machine's driver; found once per process. Errors: kUnavailable, where there is none.
+// The driver that HIERA_CUDA_DRIVER names, else the machine's; found once per process. Errors:
+// kUnavailable, where there is none.
 Result<const GpuEntries*> MachineGpuEntries();
 
 // The number of the context that is current in this thread. Errors: kUnavailable where none is.
