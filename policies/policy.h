@@ -69,10 +69,16 @@ class Policy {
   virtual Proposal Refine(const Task& task, const Evidence& evidence, const Budget& budget) const;
 };
 
+// The fastest correct trial of a family so far; null: none.
+const Trial* BestTrial(const Evidence& evidence, std::string_view family);
+bool WasTried(const Evidence& evidence, std::string_view family, std::string_view name);
+
 // Every policy of this build for the host, in the order in which spaces are tried.
 const std::vector<const Policy*>& HostPolicies();
 // Likewise for CUDA.
 const std::vector<const Policy*>& CudaPolicies();
+// Those of the two that are for this machine.
+const std::vector<const Policy*>& PoliciesFor(const MachineFacts& machine);
 
 }  // namespace hiera
 

@@ -1,4 +1,6 @@
+#include "policies/framework/cuda_loops_policy.h"
 #include "policies/framework/framework_policy.h"
+#include "policies/kernel/cuda_fused_policy.h"
 #include "policies/kernel/fused_policy.h"
 #include "policies/kernel/gemm/gemm_policy.h"
 #include "policies/kernel/stencil.h"
@@ -10,11 +12,7 @@ namespace hiera {
 
 const std::vector<const Policy*>& HostPolicies() {
   static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
-      new CblasPolicy,
-      new GemmPolicy,
-      new StencilPolicy,
-      new FusedPolicy,
-      &FrameworkPolicy(),
+      new CblasPolicy, new GemmPolicy, new StencilPolicy, new FusedPolicy, &FrameworkPolicy(),
   };
   return policies;
 }
@@ -22,8 +20,14 @@ const std::vector<const Policy*>& HostPolicies() {
 const std::vector<const Policy*>& CudaPolicies() {
   static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
       new CudaLibraryPolicy,
+      new CudaFusedPolicy,
+      new CudaLoopsPolicy,
   };
   return policies;
+}
+
+const std::vector<const Policy*>& PoliciesFor(const MachineFacts& machine) {
+  return machine.IsGpu() ? CudaPolicies() : HostPolicies();
 }
 
 }  // namespace hiera

@@ -115,11 +115,7 @@ class Loops final : public Policy {
 
   // Other block sizes beside the best block.
   Proposal Refine(const Task& task, const Evidence& evidence, const Budget& budget) const override {
-    const Trial* best = nullptr;
-    for (const Trial& trial : evidence.trials) {
-      if (trial.candidate.family != kFamily || !IsCorrect(trial.verdict)) continue;
-      if (best == nullptr || trial.time_ns < best->time_ns) best = &trial;
-    }
+    const Trial* best = BestTrial(evidence, kFamily);
     if (best == nullptr) return {{}, "no plain loop has run yet"};
     if (best->candidate.name.find("block=") == std::string::npos) {
       return {{}, "the best plain loop has no block to vary"};
@@ -139,19 +135,13 @@ class Loops final : public Policy {
     return compilers;
   }
 
-  static bool Tried(const Evidence& evidence, const std::string& name) {
-    return std::any_of(evidence.trials.begin(), evidence.trials.end(), [&](const Trial& trial) {
-      return trial.candidate.family == kFamily && trial.candidate.name == name;
-    });
-  }
-
   // Candidates for the forms that are new, in order; forms that come out alike are proposed once.
   static Proposal Write(const Task& task, const Evidence& evidence, const Budget& budget,
                         const std::vector<Form>& forms) {
     Proposal proposal;
     for (const Form& form : forms) {
       if (static_cast<int>(proposal.candidates.size()) >= budget.candidates) break;
-      if (Tried(evidence, form.Name())) continue;
+      if (WasTried(evidence, kFamily, form.Name())) continue;
       Result<GeneratedSource> source = WriteLoops(task, {.block = form.block});
       if (!source.ok()) return {{}, source.status().message()};
       if (source->workspace_bytes > task.contract.workspace_bytes) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policies/kernel/fused/row_program.h"
+#include "policies/kernel/fused/fused_program.h"
 #include "policies/kernel/fused/row_writer.h"
 
 namespace hiera {
@@ -24,78 +24,11 @@ struct Form {
   }
 };
 
-std::string_view FamilyOf(const RowProgram& program) {
-  return program.reduces() ? "rowwise" : "pointwise";
-}
-
-// What exact arithmetic forbids of what rows do: other orders of sums, functions other than libm's.
-std::string ExactRefusal(const RowProgram& program) {
-  for (const RowValue& value : program.values) {
-    if (value.op == Op::kReduce &&
-        (value.reduce == Reduction::kSum || value.reduce == Reduction::kMean ||
-         value.reduce == Reduction::kProd)) {
-      return "exact arithmetic: sums in vectors change the order";
-    }
-    const bool exponential = value.op >= Op::kExp && value.op <= Op::kSilu;
-    const bool rounded_alike =
-        value.op == Op::kSqrt || value.op == Op::kRsqrt || value.op == Op::kRelu;
-    if (exponential && !rounded_alike)
-      return "exact arithmetic: vector functions round otherwise than libm";
-  }
-  return "";
-}
-
-// Whether two reads that are reduced together each lack an outer axis that the other has: every
-// row of the one meets every row of the other, which tiles serve and rows do not.
-bool IsMatrixProduct(const RowProgram& program) {
-  const auto has = [&](const RowValue& load, size_t axis) {
-    return load.coefficients[axis] != 0 && program.axes[axis].extent > 1;
-  };
-  std::vector<const RowValue*> reduced;  // reads along the row, below a reduction
-  std::vector<bool> below(program.values.size(), false);
-  for (size_t v = program.values.size(); v-- > 0;) {
-    const RowValue& value = program.values[v];
-    if (value.op == Op::kLoad && value.in_row && below[v]) reduced.push_back(&value);
-    for (int operand : value.operands) {
-      if (below[v] || value.op == Op::kReduce) below[operand] = true;
-    }
-  }
-  for (const RowValue* a : reduced) {
-    for (const RowValue* b : reduced) {
-      bool a_alone = false, b_alone = false;  // an axis that only the one has
-      for (size_t axis = 0; axis < program.axes.size(); ++axis) {
-        if (program.axes[axis].row) continue;
-        a_alone = a_alone || (has(*a, axis) && !has(*b, axis));
-        b_alone = b_alone || (has(*b, axis) && !has(*a, axis));
-      }
-      if (a_alone && b_alone) return true;
-    }
-  }
-  return false;
-}
-
-// The stride along the row of most reads of the row, where that is none that vectors load: walking
-// columns costs a cache line an element, which plain loops over blocks of columns avoid.
-int64_t StrideOfRows(const RowProgram& program) {
-  int strided = 0, ordered = 0;
-  int64_t stride = 1;
-  for (const RowValue& value : program.values) {
-    if (value.op != Op::kLoad || !value.in_row) continue;
-    if (value.coefficients.back() == 0 || value.coefficients.back() == 1) {
-      ++ordered;
-    } else {
-      ++strided;
-      stride = value.coefficients.back();
-    }
-  }
-  return strided > ordered ? stride : 1;
-}
-
 Candidate MakeCandidate(const RowProgram& program, const Form& form, GeneratedSource source,
                         const MachineFacts& machine) {
   Candidate candidate;
   candidate.space = Space::kKernel;
-  candidate.family = FamilyOf(program);
+  candidate.family = FusedFamily(program);
   candidate.name = form.Name();
   candidate.reason = std::to_string(program.passes) + (program.passes == 1 ? " pass" : " passes") +
                      " over " + std::to_string(program.OuterCount()) + " rows of " +
@@ -109,18 +42,12 @@ Candidate MakeCandidate(const RowProgram& program, const Form& form, GeneratedSo
   return candidate;
 }
 
-bool Tried(const Evidence& evidence, std::string_view family, const std::string& name) {
-  return std::any_of(evidence.trials.begin(), evidence.trials.end(), [&](const Trial& trial) {
-    return trial.candidate.family == family && trial.candidate.name == name;
-  });
-}
-
 Proposal Write(const Task& task, const RowProgram& program, const Evidence& evidence,
                const Budget& budget, const std::vector<Form>& forms) {
   Proposal proposal;
   for (const Form& form : forms) {
     if (static_cast<int>(proposal.candidates.size()) >= budget.candidates) break;
-    if (Tried(evidence, FamilyOf(program), form.Name())) continue;
+    if (WasTried(evidence, FusedFamily(program), form.Name())) continue;
     GeneratedSource source = WriteRows(task, program, form.options);
     if (source.workspace_bytes > task.contract.workspace_bytes) continue;
     Candidate candidate = MakeCandidate(program, form, std::move(source), evidence.machine);
@@ -136,26 +63,11 @@ Proposal Write(const Task& task, const RowProgram& program, const Evidence& evid
   return proposal;
 }
 
-Result<RowProgram> ProgramFor(const Task& task) {
-  Result<RowProgram> program = MakeRowProgram(task);
-  if (!program.ok()) return program;
-  if (task.contract.arithmetic == Arithmetic::kExact) {
-    const std::string refusal = ExactRefusal(*program);
-    if (!refusal.empty()) return Unsupported(refusal);
-  }
-  if (IsMatrixProduct(*program)) return Unsupported("a matrix product, not rows");
-  const int64_t stride = StrideOfRows(*program);
-  if (stride != 1) {
-    return Unsupported("the elements of a row lie " + std::to_string(stride) + " apart in memory");
-  }
-  return program;
-}
-
 }  // namespace
 
 Proposal FusedPolicy::Propose(const Task& task, const Evidence& evidence,
                               const Budget& budget) const {
-  const Result<RowProgram> program = ProgramFor(task);
+  const Result<RowProgram> program = MakeFusedProgram(task);
   if (!program.ok()) return {{}, program.status().message()};
   RowOptions options;
   options.vector_bytes = evidence.machine.vector_bytes;
@@ -174,13 +86,9 @@ Proposal FusedPolicy::Propose(const Task& task, const Evidence& evidence,
 // Other depths of unrolling and the other way of sharing rows out, beside the best so far.
 Proposal FusedPolicy::Refine(const Task& task, const Evidence& evidence,
                              const Budget& budget) const {
-  const Result<RowProgram> program = ProgramFor(task);
+  const Result<RowProgram> program = MakeFusedProgram(task);
   if (!program.ok()) return {{}, program.status().message()};
-  const Trial* best = nullptr;
-  for (const Trial& trial : evidence.trials) {
-    if (trial.candidate.family != FamilyOf(*program) || !IsCorrect(trial.verdict)) continue;
-    if (best == nullptr || trial.time_ns < best->time_ns) best = &trial;
-  }
+  const Trial* best = BestTrial(evidence, FusedFamily(*program));
   if (best == nullptr) return {{}, "no fused rows have run yet"};
   const bool split = best->candidate.name.find(" split") != std::string::npos;
   std::vector<Form> forms;

@@ -265,6 +265,7 @@ bool Client::Ask(Slot& slot) {
   PlanRequest request;
   request.canonical = slot.canonical();
   request.fingerprint = engine_.parts_.device->fingerprint().Text();
+  request.device = engine_.parts_.device->uuid();
   request.baseline_ns = slot.baseline_ns();
   request.baseline_name = slot.baseline().name;
   request.caller_baseline = slot.baseline().kind == HIERA_BASELINE_CALLER;

@@ -26,27 +26,30 @@ constexpr double kEnumerateSeconds = 90;
 // What a candidate may take beside its build and its timing: reference, trials, workers' starts.
 constexpr double kJudgeSlackSeconds = 60;
 
-// The environment of this process, with HIERA_THREADS set.
-std::vector<std::string> EnvironmentWithThreads(int threads) {
-  constexpr std::string_view kName = "HIERA_THREADS=";
+// The environment of this process, with the threads and the GPU that the evaluator is for.
+std::vector<std::string> EnvironmentFor(const EvaluatorStart& start) {
   std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).substr(0, kName.size()) != kName) environment.push_back(*entry);
-  }
-  environment.push_back(std::string(kName) + std::to_string(threads));
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  const auto set = [&](const std::string& name, const std::string& value) {
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
+    environment.push_back(name + value);
+  };
+  set("HIERA_THREADS=", std::to_string(start.threads));
+  if (!start.gpu.empty()) set("CUDA_VISIBLE_DEVICES=", start.gpu);
   return environment;
 }
 
-Status SpawnWithChannel(const std::string& program, const std::string& work_path, int threads,
-                        int fd, pid_t* pid) {
+Status SpawnWithChannel(const EvaluatorStart& start, int fd, pid_t* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   // dup2 onto itself would keep close-on-exec, so the pair is never at the child's number.
   posix_spawn_file_actions_adddup2(&actions, fd, kChildChannel);
   const std::string channel = std::to_string(kChildChannel);
-  const char* arguments[] = {program.c_str(), "--channel",       channel.c_str(),
-                             "--work",        work_path.c_str(), nullptr};
-  std::vector<std::string> environment = EnvironmentWithThreads(threads);
+  std::vector<const char*> arguments = {start.program.c_str(), "--channel", channel.c_str(),
+                                        "--work", start.work_path.c_str()};
+  if (!start.gpu.empty()) arguments.insert(arguments.end(), {"--device", "cuda"});
+  arguments.push_back(nullptr);
+  std::vector<std::string> environment = EnvironmentFor(start);
   std::vector<char*> pointers;
   for (std::string& entry : environment) pointers.push_back(entry.data());
   pointers.push_back(nullptr);
@@ -57,11 +60,12 @@ Status SpawnWithChannel(const std::string& program, const std::string& work_path
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(pid, program.c_str(), &actions, &attributes,
-                                const_cast<char* const*>(arguments), pointers.data());
+  const int error = posix_spawn(pid, start.program.c_str(), &actions, &attributes,
+                                const_cast<char* const*>(arguments.data()), pointers.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return Unavailable(program + " could not be started: " + std::strerror(error));
+  if (error != 0)
+    return Unavailable(start.program + " could not be started: " + std::strerror(error));
   return {};
 }
 
@@ -74,7 +78,7 @@ Status EvaluatorLink::Start() {
     return Unavailable(std::string("no socket pair for the evaluator: ") + std::strerror(errno));
   }
   if (pair[1] == kChildChannel) std::swap(pair[0], pair[1]);
-  Status started = SpawnWithChannel(program_, work_path_, threads_, pair[1], &pid_);
+  Status started = SpawnWithChannel(start_, pair[1], &pid_);
   close(pair[1]);
   if (!started.ok()) {
     close(pair[0]);

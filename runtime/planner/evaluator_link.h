@@ -12,12 +12,19 @@
 
 namespace hiera {
 
+// What an evaluator is started with.
+struct EvaluatorStart {
+  std::string program;
+  std::string work_path;  // a folder of its own for builds, made by the evaluator
+  // How many threads a candidate may use on the host, which is part of the fingerprint that the
+  // evaluator then reports.
+  int threads = 1;
+  std::string gpu;  // the UUID of the only device that the evaluator sees; empty: the host
+};
+
 class EvaluatorLink : public Evaluation {
  public:
-  // work_path: a folder of its own for builds, made by the evaluator. threads: how many a candidate
-  // may use on the host, which is part of the fingerprint that the evaluator then reports.
-  EvaluatorLink(std::string program, std::string work_path, int threads)
-      : program_(std::move(program)), work_path_(std::move(work_path)), threads_(threads) {}
+  explicit EvaluatorLink(EvaluatorStart start) : start_(std::move(start)) {}
   ~EvaluatorLink() override { Stop(); }
   EvaluatorLink(const EvaluatorLink&) = delete;
   EvaluatorLink& operator=(const EvaluatorLink&) = delete;
@@ -35,9 +42,7 @@ class EvaluatorLink : public Evaluation {
   // The next JudgeReport of request `id`, within the deadline.
   Result<JudgeReport> NextReport(uint64_t id, double seconds);
 
-  std::string program_;
-  std::string work_path_;
-  int threads_;
+  EvaluatorStart start_;
   Channel channel_;
   pid_t pid_ = -1;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "policies/policy.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kMaxWaiting = 65'536;
 constexpr double kDefaultSeconds = 30;
 constexpr double kMaxSeconds = 3600;
+constexpr std::chrono::seconds kEvaluatorIdle{5};
 
 // The value of a "name=value" line; 0 where there is none.
 int FieldOf(const std::string& fingerprint, std::string_view name) {
@@ -29,6 +31,11 @@ int FieldOf(const std::string& fingerprint, std::string_view name) {
   int value = 0;
   std::from_chars(begin, fingerprint.data() + fingerprint.size(), value);
   return value;
+}
+
+bool IsOfUuid(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'G' || c == 'P' || c == 'U' ||
+         c == '-';
 }
 
 }  // namespace
@@ -51,6 +58,9 @@ Jobs::~Jobs() {
 }
 
 Status Jobs::Add(const Hash128& key, Task task, const PlanRequest& request) {
+  if (!std::all_of(request.device.begin(), request.device.end(), IsOfUuid)) {
+    return InvalidArgument("\"" + request.device + "\" is no UUID of a device");
+  }
   const std::lock_guard lock(mutex_);
   if (request.baseline_ns > 0) baseline_ns_[key] = request.baseline_ns;
   if (running_ == key) return {};
@@ -123,7 +133,13 @@ void Jobs::Run() {
     std::optional<Job> job;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+      const auto called = [&] { return stop_ || !waiting_.empty(); };
+      if (!evaluators_.empty() && !changed_.wait_for(lock, kEvaluatorIdle, called)) {
+        lock.unlock();
+        evaluators_.clear();
+        lock.lock();
+      }
+      changed_.wait(lock, called);
       if (stop_) return;
       job = std::move(waiting_.front());
       waiting_.pop_front();
@@ -139,12 +155,13 @@ void Jobs::Run() {
 }
 
 void Jobs::Plan(Job& job) {
-  const Result<MachineFacts> machine = Prepare(job.request.fingerprint);
+  EvaluatorLink& evaluator = EvaluatorFor(job.request);
+  const Result<MachineFacts> machine = FactsFor(job.request, evaluator);
   if (!machine.ok()) {
     Settle(job, "not planned: " + machine.status().message(), false);
     return;
   }
-  const std::string outcome = SearchFor(job, *machine);
+  const std::string outcome = SearchFor(job, *machine, evaluator);
   if (cancelled()) {
     Settle(job, "planning was stopped", false);
   } else {
@@ -152,17 +169,26 @@ void Jobs::Plan(Job& job) {
   }
 }
 
-Result<MachineFacts> Jobs::Prepare(const std::string& fingerprint) {
-  if (!evaluator_ || evaluator_fingerprint_ != fingerprint) {
-    evaluator_ = std::make_unique<EvaluatorLink>(evaluator_program_, work_path_,
-                                                 std::max(1, FieldOf(fingerprint, "cores")));
-    evaluator_fingerprint_ = fingerprint;
+EvaluatorLink& Jobs::EvaluatorFor(const PlanRequest& request) {
+  std::unique_ptr<EvaluatorLink>& evaluator = evaluators_[{request.fingerprint, request.device}];
+  if (!evaluator) {
+    // Two evaluators at once never share a folder.
+    const std::string work_path =
+        request.device.empty() ? work_path_ : work_path_ + "-" + request.device;
+    evaluator = std::make_unique<EvaluatorLink>(
+        EvaluatorStart{evaluator_program_, work_path,
+                       std::max(1, FieldOf(request.fingerprint, "cores")), request.device});
   }
+  return *evaluator;
+}
+
+Result<MachineFacts> Jobs::FactsFor(const PlanRequest& request, EvaluatorLink& evaluator) {
+  const std::string& fingerprint = request.fingerprint;
   const std::string name = MachineRecordName(fingerprint);
   if (const auto known = catalogue_.store().GetKnowledge(name)) {
     if (Result<MachineFacts> facts = DecodeMachineRecord(*known); facts.ok()) return facts;
   }
-  Result<MachineReport> report = evaluator_->Machine();
+  Result<MachineReport> report = evaluator.Machine();
   if (!report.ok()) return report.status();
   if (report->fingerprint != fingerprint) {
     return Unavailable("the evaluator sees another device than the application:\n" +
@@ -173,13 +199,14 @@ Result<MachineFacts> Jobs::Prepare(const std::string& fingerprint) {
   return report->facts;
 }
 
-std::string Jobs::SearchFor(Job& job, const MachineFacts& machine) {
+std::string Jobs::SearchFor(Job& job, const MachineFacts& machine, EvaluatorLink& evaluator) {
   SearchInput input;
   input.key = job.key;
   input.canonical = job.request.canonical;
   input.task = std::move(job.task);
   input.machine = machine;
   input.baseline_name = job.request.baseline_name;
+  input.graph = job.request.graph;
   input.caller_baseline = job.request.caller_baseline;
   input.seconds =
       job.request.seconds > 0 ? std::min(job.request.seconds, kMaxSeconds) : kDefaultSeconds;
@@ -211,7 +238,7 @@ std::string Jobs::SearchFor(Job& job, const MachineFacts& machine) {
   };
   hooks.baseline_ns = [&] { return BaselineNs(job.key); };
   hooks.cancelled = [&] { return cancelled(); };
-  return Search(input, HostPolicies(), *evaluator_, hooks);
+  return Search(input, PoliciesFor(machine), evaluator, hooks);
 }
 
 void Jobs::Settle(const Job& job, const std::string& outcome, bool settled) {

@@ -38,7 +38,8 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  // Queues the task unless it is queued or running already. Errors: kUnavailable (too many wait).
+  // Queues the task unless it is queued or running already. Errors: kUnavailable (too many wait),
+  // kInvalidArgument (a device whose name is no UUID: folders and processes are named by it).
   Status Add(const Hash128& key, Task task, const PlanRequest& request);
 
   // The application measured its baseline.
@@ -64,9 +65,11 @@ class Jobs {
 
   void Run();
   void Plan(Job& job);
-  // The evaluator for the device that the fingerprint names, and what it measured.
-  Result<MachineFacts> Prepare(const std::string& fingerprint);
-  std::string SearchFor(Job& job, const MachineFacts& machine);
+  // The evaluator for the device that the request names.
+  EvaluatorLink& EvaluatorFor(const PlanRequest& request);
+  // What the evaluator measured of the device, now or in an earlier life.
+  Result<MachineFacts> FactsFor(const PlanRequest& request, EvaluatorLink& evaluator);
+  std::string SearchFor(Job& job, const MachineFacts& machine, EvaluatorLink& evaluator);
   void Settle(const Job& job, const std::string& outcome, bool settled);
   void Emit(const Hash128& key, Message message);
   double BaselineNs(const Hash128& key);
@@ -77,8 +80,9 @@ class Jobs {
   const std::string work_path_;
   const int event_fd_;
 
-  std::unique_ptr<EvaluatorLink> evaluator_;  // of the planning thread alone
-  std::string evaluator_fingerprint_;
+  // By fingerprint and device; of the planning thread alone. They end when nothing is left to do: a
+  // GPU's holds memory there.
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<EvaluatorLink>> evaluators_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -188,6 +188,7 @@ class Searcher {
     request.build_seconds = std::clamp(SecondsLeft(), kLeastJudgeSeconds, kBuildSeconds);
     request.measure_seconds = measure_seconds;
     request.full = full;
+    request.graph = input_.graph;
     request.give_up_ns = best_ ? best_->time_ns : hooks_.baseline_ns();
     request.seconds = std::max(SecondsLeft(), kLeastJudgeSeconds);
     return request;

@@ -23,6 +23,7 @@ struct SearchInput {
   MachineFacts machine;
   std::string baseline_name;
   bool caller_baseline = false;
+  bool graph = false;              // the application runs it in captured graphs
   double seconds = 30;             // wall time, compilation included
   std::optional<Variant> current;  // what is published already, with its artifact's path
   std::string current_artifact_path;
