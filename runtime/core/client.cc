@@ -266,6 +266,7 @@ bool Client::Ask(Slot& slot) {
   request.canonical = slot.canonical();
   request.fingerprint = engine_.parts_.device->fingerprint().Text();
   request.device = engine_.parts_.device->uuid();
+  request.graph = slot.captured();
   request.baseline_ns = slot.baseline_ns();
   request.baseline_name = slot.baseline().name;
   request.caller_baseline = slot.baseline().kind == HIERA_BASELINE_CALLER;

@@ -78,6 +78,8 @@ class Slot final : private TimedBaseline::Listener, private LiveTrial::Listener 
   uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   // Of the current variant over the baseline, as measured; 1 for the baseline.
   double speedup() const noexcept;
+  // Whether a call so far, while the baseline was still being timed, became part of a graph.
+  bool captured() const noexcept { return timed_.captured(); }
   double baseline_ns() const noexcept { return baseline_ns_.load(std::memory_order_acquire); }
   Planning planning() const noexcept { return planning_.load(std::memory_order_acquire); }
   void set_planning(Planning p) noexcept { planning_.store(p, std::memory_order_release); }

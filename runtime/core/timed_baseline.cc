@@ -10,7 +10,10 @@ TimedBaseline::TimedBaseline(const Executable& baseline, Device& device, Listene
 }
 
 hiera_status TimedBaseline::Run(const Call& call) const noexcept {
-  if (device_.IsCapturing(call.stream)) return baseline_.Run(call);
+  if (device_.IsCapturing(call.stream)) {
+    captured_.store(true, std::memory_order_relaxed);
+    return baseline_.Run(call);
+  }
   int mine = begun_.load(std::memory_order_relaxed);
   if (mine < kCalls) mine = begun_.fetch_add(1, std::memory_order_relaxed);
   if (mine >= kCalls) {

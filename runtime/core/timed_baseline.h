@@ -29,6 +29,8 @@ class TimedBaseline final : public Executable {
   TimedBaseline(const Executable& baseline, Device& device, Listener& listener);
 
   hiera_status Run(const Call& call) const noexcept override;
+  // Whether a call so far became part of a graph.
+  bool captured() const noexcept { return captured_.load(std::memory_order_relaxed); }
 
  private:
   void TryFinish() const noexcept;
@@ -40,6 +42,7 @@ class TimedBaseline final : public Executable {
   mutable std::array<bool, kCalls> failed_{};  // written by its call, read after the last one
   mutable std::atomic<int> begun_{0};
   mutable std::atomic<int> ended_{0};
+  mutable std::atomic<bool> captured_{false};
   mutable std::atomic<bool> finishing_{false};  // some call is in TryFinish, or it is all done
 };
 

@@ -73,11 +73,13 @@ TEST_F(SlotTest, StartsWithTheBaselineAndTimesItsFirstEightCalls) {
   EXPECT_EQ(slot.generation(), 0u);
 }
 
-TEST_F(SlotTest, CallsThatAreCapturedAreNotTimed) {
+TEST_F(SlotTest, CallsThatAreCapturedAreNotTimedButRemembered) {
   Slot& slot = Make(fictional::Scaling(2));
+  EXPECT_FALSE(slot.captured());
   device_.capturing = true;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Run(), 1);
   EXPECT_EQ(slot.baseline_ns(), 0);
+  EXPECT_TRUE(slot.captured());
   device_.capturing = false;
   for (int i = 0; i < 7; ++i) Run();
   EXPECT_EQ(slot.baseline_ns(), 0);
