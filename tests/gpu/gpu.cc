@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "runtime/base/environment.h"
 #include "runtime/device/cuda/driver.h"
 #include "sample_kernels.h"
 #include "tests/temporary_folder.h"
@@ -16,7 +17,8 @@ namespace hiera::gpu {
 namespace {
 
 Entries Find() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  const std::string& named = GetEnvironment().cuda_driver;
+  void* library = dlopen(named.empty() ? "libcuda.so.1" : named.c_str(), RTLD_NOW);
   Entries entries;
   // The names as cuda.h maps them: cuMemAlloc_v2 for cuMemAlloc.
 #define HIERA_GPU_FIND(name) \
