@@ -50,6 +50,9 @@ int main(int argc, char** argv) {
   CLI::App* tune = app.add_subcommand("tune", "Plan every shape of a file ahead of its use");
   tune->add_option("file", tuning.file, "CSV of GEMM or convolution shapes, or formulas")
       ->required();
+  tune->add_option("--device", tuning.device,
+                   "Device to plan for: host, cuda, cuda:N, cuda:GPU-UUID")
+      ->capture_default_str();
   tune->add_option("--dtype", tuning.dtype, "Element type where the file names none")
       ->capture_default_str();
   tune->add_flag("--column-major", tuning.column_major, "GEMM shapes are column-major");

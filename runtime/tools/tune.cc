@@ -57,6 +57,7 @@ Status LastError(hiera_status status) {
 Result<hiera_engine*> MakeEngine(const TuneOptions& options, uint32_t mode) {
   hiera_config config = HIERA_CONFIG_INIT;
   config.mode = mode;
+  config.device = options.device.c_str();
   config.store_dir = options.store.empty() ? nullptr : options.store.c_str();
   config.threads = options.threads;
   config.plan_seconds = options.seconds;

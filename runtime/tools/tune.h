@@ -11,7 +11,8 @@ namespace hiera {
 
 struct TuneOptions {
   std::string file;
-  std::string store;  // empty: the default
+  std::string store;            // empty: the default
+  std::string device = "host";  // as hiera_config::device
   std::string dtype = "f32";
   bool column_major = false;
   bool again = false;    // plan even what has been planned before
