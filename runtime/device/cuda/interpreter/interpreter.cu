@@ -217,6 +217,7 @@ __device__ void Machine<R, Where>::Store(uint32_t value, uint32_t terms, uint32_
   const Type type = static_cast<Type>(word >> 4 & 15);
   const uint32_t mask = word >> 8;
   const int64_t at = slots_.Linear(code_, terms);
+  Await(team_);  // what is overwritten in place has been read by all
   if (team_.rank != 0 || (mask != 0 && slots_.Boolean(mask - 1) != 0)) return;
   void* base = const_cast<void*>(Buffer(buffer));
   if (type == Type::kReal) {

@@ -19,6 +19,13 @@ struct Team {
   uint4* exchange;  // kExchangeBytes that the block shares
 };
 
+// Returns when every thread of the team is here.
+__device__ inline void Await(const Team& team) {
+  if (team.size == 1) return;
+  if (team.size == kWarp) return __syncwarp();
+  __syncthreads();
+}
+
 template <typename T>
 __device__ inline T Step(T x, T y, bool product) {
   return product ? x * y : x + y;
