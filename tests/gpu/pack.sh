@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# pack.sh [BUILD [FOLDER]]: puts the GPU tests and the shared libraries that they need into FOLDER
-# (default dist/gpu), so that they run on a machine that has a GPU but no build: bash FOLDER/run.sh.
+# pack.sh [BUILD [FOLDER]]: puts the GPU tests, the product, its samples and the shared libraries that
+# they need into FOLDER (default dist/gpu), so that they run on a machine that has a GPU but no build:
+# bash FOLDER/run.sh, bash FOLDER/product.sh. Needs patchelf.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-build=${1:-$root/build}
-folder=${2:-$root/dist/gpu}
+build=$(realpath "${1:-$root/build}")
+folder=$(realpath -m "${2:-$root/dist/gpu}")
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generated_test \
@@ -22,5 +23,26 @@ done | sort -u | while read -r library; do
     *) cp -L "$library" "$folder/lib/" ;;
   esac
 done
-cp "$root/tests/gpu/run.sh" "$folder/run.sh"
+
+# The product as it is installed. Its processes find the libraries that they link beside them.
+prefix=$folder/prefix
+cmake --install "$build" --prefix "$prefix" --strip >/dev/null
+for program in "$prefix/bin/hiera" "$prefix"/libexec/hiera/*; do
+  ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | while read -r library; do
+    case $(basename "$library") in
+      libhiera.* | libc.* | libm.* | libpthread.* | libdl.* | ld-linux*) ;;
+      *) cp -Lu "$library" "$folder/lib/" ;;
+    esac
+  done
+  # shellcheck disable=SC2016  # the dynamic linker knows what $ORIGIN is
+  patchelf --set-rpath '$ORIGIN/../lib:$ORIGIN/../../lib:$ORIGIN/../../../lib' "$program"
+done
+samples=$build/samples-to-pack
+cmake -S "$root/samples" -B "$samples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$samples" --target heat_cuda >/dev/null
+strip -o "$folder/heat_cuda" "$samples/heat_cuda"
+# shellcheck disable=SC2016
+patchelf --set-rpath '$ORIGIN/prefix/lib' "$folder/heat_cuda"
+
+cp "$root"/tests/gpu/{run,product}.sh "$root/samples/shapes/deepbench_gemm.csv" "$folder/"
 du -sh "$folder"
