@@ -11,11 +11,11 @@
 #ifndef HIERA_TESTS_FAKE_CUDA_CARD_H_
 #define HIERA_TESTS_FAKE_CUDA_CARD_H_
 
-#include <cuda.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "tests/fake_cuda/driver_api.h"
 
 namespace hiera::fake_cuda {
 

@@ -3,13 +3,12 @@
 #ifndef HIERA_TESTS_FAKE_CUDA_CODE_H_
 #define HIERA_TESTS_FAKE_CUDA_CODE_H_
 
-#include <cuda.h>
-
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/fake_cuda/driver_api.h"
 #include "tests/fake_cuda/kernel_table.h"
 
 namespace hiera::fake_cuda {

@@ -10,10 +10,9 @@
 #ifndef HIERA_TESTS_FAKE_CUDA_FIBERS_H_
 #define HIERA_TESTS_FAKE_CUDA_FIBERS_H_
 
-#include <cuda.h>
-
 #include <cstddef>
 
+#include "tests/fake_cuda/driver_api.h"
 #include "tests/fake_cuda/kernel_table.h"
 
 namespace hiera::fake_cuda {

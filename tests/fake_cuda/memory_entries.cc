@@ -1,4 +1,6 @@
 // The driver's entries that are about memory.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/fake_cuda/process.h"

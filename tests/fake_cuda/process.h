@@ -7,10 +7,6 @@
 #ifndef HIERA_TESTS_FAKE_CUDA_PROCESS_H_
 #define HIERA_TESTS_FAKE_CUDA_PROCESS_H_
 
-#pragma GCC visibility push(default)
-#include <cuda.h>
-#pragma GCC visibility pop
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +18,7 @@
 #include "tests/fake_cuda/card.h"
 #include "tests/fake_cuda/code.h"
 #include "tests/fake_cuda/device_memory.h"
+#include "tests/fake_cuda/driver_api.h"
 
 namespace hiera::fake_cuda {
 
