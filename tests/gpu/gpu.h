@@ -31,6 +31,8 @@ struct Entries {
 
 // "" where there is a GPU; else why not.
 std::string WhyNone();
+// Whether it is that of tests/fake_cuda, which is some thousand times slower.
+bool IsFictional();
 // Only where there is one.
 const Entries& Cuda();
 // Throws, so that the test fails, unless the call succeeded.
@@ -68,7 +70,8 @@ class OnDevice final : public Executable {
   const CUstream stream_;
 };
 
-// Code of sample_kernels.cu, in a file; it lasts as long as the process.
+// Code of sample_kernels.cu, in a file; it lasts as long as the process. For the fictional GPU:
+// the file that HIERA_TEST_SAMPLE_CODE names.
 const std::string& SampleCode();
 
 }  // namespace hiera::gpu
