@@ -14,12 +14,14 @@
 #include "host_abi.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/hash.h"
+#include "runtime/evaluator/device_compiler.h"
 #include "runtime/evaluator/digest.h"
 
 namespace hiera {
 namespace {
 
 constexpr int kAtOnce = 2;
+constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr int kTickMs = 2;  // between looks at several children
 constexpr int64_t kCompilerMemory = int64_t{4} << 30;
 constexpr int64_t kLargestFile = int64_t{256} << 20;
@@ -59,27 +61,71 @@ Result<Builder> Builder::Make(const std::string& work_path, const Environment& e
   return builder;
 }
 
-int Builder::Start(const Candidate& candidate, Arithmetic arithmetic, double seconds, int nice) {
-  const int ticket = next_ticket_++;
-  Job& job = jobs_[ticket];
+Status Builder::PlanHostBuild(const Candidate& candidate, Arithmetic arithmetic, Job& job) const {
   const Compiler& compiler = compilers_.of(candidate.compiler);
   auto arguments = BuildArguments(candidate.flags, arithmetic);
-  if (compiler.path.empty() || !arguments.ok()) {
-    job.done = true;
-    job.result.detail = !arguments.ok() ? arguments.status().message()
-                        : candidate.compiler == Candidate::Compiler::kClang
-                            ? "no clang++ was found: install clang, or set HIERA_CLANG"
-                            : "no g++ was found: install g++, or set HIERA_GCC";
-    return ticket;
+  if (!arguments.ok()) return arguments.status();
+  if (compiler.path.empty()) {
+    return Unavailable(candidate.compiler == Candidate::Compiler::kClang
+                           ? "no clang++ was found: install clang, or set HIERA_CLANG"
+                           : "no g++ was found: install g++, or set HIERA_GCC");
   }
   job.source = std::string(embedded::abi_h) + "#line 1 \"candidate\"\n" + candidate.source;
   std::string identity = compiler.version;
   for (const std::string& argument : *arguments) identity += '\n' + argument;
   job.key = HashBytes(identity + '\n' + job.source).ToHex();
+  job.source_name = "candidate.cc";
+  job.built_name = "candidate.so";
+  job.suffix = ".so";
   job.command = {compiler.path};
   job.command.insert(job.command.end(), arguments->begin(), arguments->end());
   for (const char* rest : {"candidate.cc", "-o", "candidate.so", "-lm", "-lc", "-lgcc"}) {
     job.command.push_back(rest);
+  }
+  return {};
+}
+
+Status Builder::PlanDeviceBuild(const Candidate& candidate, Arithmetic arithmetic,
+                                const std::string& architecture, Job& job) const {
+  const auto options = DeviceBuildOptions(candidate.flags, arithmetic);
+  if (!options.ok()) return options.status();
+  if (architecture.empty()) return Unavailable("there is no GPU here to compile for");
+  const auto compiler = DeviceCompiler::Open();
+  if (!compiler.ok()) return compiler.status();
+  std::error_code ignored;  // one version has many builds
+  const auto bytes = std::filesystem::file_size((*compiler)->path(), ignored);
+  job.source = candidate.source;
+  std::string identity =
+      "nvrtc " + (*compiler)->version() + " " + std::to_string(bytes) + " " + architecture;
+  job.command = {kOwnProgram, "--compile-device", architecture, "candidate.cu", "candidate.cubin"};
+  for (const std::string& option : *options) {
+    identity += '\n' + option;
+    job.command.push_back(option);
+  }
+  job.key = HashBytes(identity + '\n' + job.source).ToHex();
+  job.source_name = "candidate.cu";
+  job.built_name = "candidate.cubin";
+  job.suffix = ".cubin";
+  // The child must find the NVRTC that was found here, and its parts.
+  for (const std::string& variable : environment_.all) {
+    if (variable.rfind("HIERA_", 0) == 0 || variable.rfind("LD_LIBRARY_PATH=", 0) == 0) {
+      job.environment.push_back(variable);
+    }
+  }
+  return {};
+}
+
+int Builder::Start(const Candidate& candidate, Arithmetic arithmetic, double seconds, int nice,
+                   const std::string& architecture) {
+  const int ticket = next_ticket_++;
+  Job& job = jobs_[ticket];
+  const Status planned = candidate.compiler == Candidate::Compiler::kNvrtc
+                             ? PlanDeviceBuild(candidate, arithmetic, architecture, job)
+                             : PlanHostBuild(candidate, arithmetic, job);
+  if (!planned.ok()) {
+    job.done = true;
+    job.result.detail = planned.message();
+    return ticket;
   }
   job.seconds = seconds;
   job.nice = nice;
@@ -92,7 +138,7 @@ int Builder::Start(const Candidate& candidate, Arithmetic arithmetic, double sec
 bool Builder::Remembered(Job& job) const {
   auto sha256 = ReadFile(work_path_ + "/built/" + job.key);
   if (!sha256.ok()) return false;
-  const std::string path = work_path_ + "/objects/" + *sha256 + ".so";
+  const std::string path = work_path_ + "/objects/" + *sha256 + job.suffix;
   const auto actual = DigestOfFile(path);
   if (!actual.ok() || *actual != *sha256) return false;
   job.done = true;
@@ -105,12 +151,14 @@ void Builder::Launch(int ticket, Job& job) {
   job.deadline_ns = job.started_ns + static_cast<int64_t>(job.seconds * 1e9);
   job.folder = work_path_ + "/build/" + std::to_string(ticket);
   Status status = MakeFolder(job.folder);
-  if (status.ok()) status = WriteFile(job.folder + "/candidate.cc", job.source);
+  if (status.ok()) status = WriteFile(job.folder + "/" + job.source_name, job.source);
   if (status.ok()) {
     job.log_fd = open((job.folder + "/log").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    std::vector<std::string> environment = CompilerEnvironment(environment_, job.folder);
+    environment.insert(environment.end(), job.environment.begin(), job.environment.end());
     auto child = ChildProcess::Start({.program = job.command[0],
                                       .arguments = job.command,
-                                      .environment = CompilerEnvironment(environment_, job.folder),
+                                      .environment = environment,
                                       .directory = job.folder,
                                       .output_fd = job.log_fd,
                                       .nice = job.nice,
@@ -136,13 +184,14 @@ BuildResult Builder::Collect(const Job& job) const {
                     (log.ok() ? Shortened(*std::move(log)) : log.status().message());
     return result;
   }
-  auto sha256 = DigestOfFile(job.folder + "/candidate.so");
+  const std::string built = job.folder + "/" + job.built_name;
+  auto sha256 = DigestOfFile(built);
   if (!sha256.ok()) {
     result.detail = sha256.status().message();
     return result;
   }
-  const std::string path = work_path_ + "/objects/" + *sha256 + ".so";
-  if (rename((job.folder + "/candidate.so").c_str(), path.c_str()) != 0) {
+  const std::string path = work_path_ + "/objects/" + *sha256 + job.suffix;
+  if (rename(built.c_str(), path.c_str()) != 0) {
     result.detail = "cannot keep " + path + ": " + std::strerror(errno);
     return result;
   }

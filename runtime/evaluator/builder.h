@@ -1,5 +1,6 @@
-// Builder: turns the source of candidates into shared objects with the system's compilers. Two
-// builds run at once, at a low priority, each in a process group that is killed at its deadline.
+// Builder: turns the source of candidates into shared objects with the system's compilers, and into
+// code for a GPU with NVRTC, in a child of the evaluator's own program. Two builds run at once, at
+// a low priority, each in a process group that is killed at its deadline.
 //
 // What is built is named by its content (SHA-256) and remembered by what it was built from
 // (compiler, flags, source), so that nothing is built twice while the work folder lasts, and so
@@ -41,8 +42,10 @@ class Builder {
   const Compilers& compilers() const { return compilers_; }
 
   // Queues a build and starts it if fewer than two are running. `seconds` is its wall budget from
-  // its own start on; `nice` its priority. Tickets are never reused.
-  int Start(const Candidate& candidate, Arithmetic arithmetic, double seconds, int nice);
+  // its own start on; `nice` its priority; `architecture` what NVRTC compiles for ("sm_90a"), ""
+  // where there is no GPU or no NVRTC. Tickets are never reused.
+  int Start(const Candidate& candidate, Arithmetic arithmetic, double seconds, int nice,
+            const std::string& architecture = {});
   // Drives all builds until this one has ended, or until the deadline, where there is one: then it
   // is a failure that says so. Each ticket is taken once.
   BuildResult Take(int ticket, int64_t deadline_ns = 0);
@@ -59,7 +62,10 @@ class Builder {
   struct Job {
     std::string key;  // of what it is built from
     std::string source;
+    std::string source_name, built_name;  // in its folder
+    std::string suffix;                   // of the kept object
     std::vector<std::string> command;
+    std::vector<std::string> environment;  // beside that of compilers
     double seconds = 0;
     int nice = 0;
     ChildProcess child;
@@ -71,6 +77,10 @@ class Builder {
   };
 
   Builder() = default;
+  // What is to be done for a candidate. Errors: kInvalidArgument, kUnavailable.
+  Status PlanHostBuild(const Candidate& candidate, Arithmetic arithmetic, Job& job) const;
+  Status PlanDeviceBuild(const Candidate& candidate, Arithmetic arithmetic,
+                         const std::string& architecture, Job& job) const;
   bool Remembered(Job& job) const;
   void Launch(int ticket, Job& job);
   void Finish(Job& job, bool late);

@@ -30,6 +30,13 @@ bool IsAllowed(std::string_view option) {
   });
 }
 
+// What rounds otherwise than the formula says.
+bool ChangesValues(std::string_view option) {
+  constexpr std::string_view kRounding[] = {"--fmad=", "--ftz=", "--prec-div=", "--prec-sqrt="};
+  return std::any_of(std::begin(kRounding), std::end(kRounding),
+                     [&](std::string_view one) { return option.substr(0, one.size()) == one; });
+}
+
 }  // namespace
 
 struct DeviceCompiler::Entries {
@@ -138,6 +145,22 @@ Result<std::string> DeviceCompiler::Compile(const std::string& source,
   entries_->destroy(&program);
   if (result == kSuccess) return bytes;
   return DeviceError(std::string(entries_->error_string(result)) + ": " + bytes);
+}
+
+Result<std::vector<std::string>> DeviceBuildOptions(const std::vector<std::string>& candidate_flags,
+                                                    Arithmetic arithmetic) {
+  std::vector<std::string> options;
+  const bool exact = arithmetic == Arithmetic::kExact;
+  if (exact) options.push_back("--fmad=false");
+  for (const std::string& flag : candidate_flags) {
+    if (!IsAllowed(flag) || (exact && ChangesValues(flag))) {
+      return InvalidArgument("compiler option '" + flag + "' is not allowed" +
+                             (exact ? " under exact arithmetic" : "") +
+                             ": options may choose speed, never files or other values");
+    }
+    options.push_back(flag);
+  }
+  return options;
 }
 
 int RunDeviceCompiler(const std::vector<std::string_view>& arguments) {

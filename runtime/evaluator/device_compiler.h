@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/task/contract.h"
 
 namespace hiera {
 
@@ -35,6 +36,11 @@ class DeviceCompiler {
   const Entries* entries_ = nullptr;
   std::string path_, version_;
 };
+
+// A candidate's options with those that the contract asks for: no contraction where the arithmetic
+// is exact. Errors: kInvalidArgument (an option that is not allowed, or not under this arithmetic).
+Result<std::vector<std::string>> DeviceBuildOptions(const std::vector<std::string>& candidate_flags,
+                                                    Arithmetic arithmetic);
 
 // The child: reads a source file, writes a cubin. Returns the exit status; what went wrong goes to
 // standard error.

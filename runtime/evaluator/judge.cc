@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <random>
 #include <utility>
 
 #include "runtime/base/clock.h"
@@ -13,6 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/evaluator/contention.h"
 #include "runtime/evaluator/digest.h"
+#include "runtime/evaluator/gpu_machine.h"
 #include "runtime/evaluator/machine.h"
 #include "runtime/task/roofline.h"
 
@@ -20,10 +20,6 @@ namespace hiera {
 namespace {
 
 constexpr int64_t kMostMemory = int64_t{8} << 30;
-constexpr double kSetUpSeconds = 10;
-constexpr double kLeastRunSeconds = 2;
-constexpr double kTimesPlain = 20;  // a run slower than this many interpreters has hung
-
 // A candidate whose faster run of the first trial takes longer than so many times the incumbent,
 // and so much more, has no chance. The first is for caches that the incumbent's runs find warm, the
 // second for pages touched for the first time and threads that were asleep.
@@ -38,20 +34,22 @@ constexpr double kSurelySlower = 0.5;
 constexpr int kYoungNice = 5;
 constexpr int kOldNice = 13;
 
-// A look at what others use of the processors, and how long one that found them idle is trusted.
-constexpr int64_t kLookNs = 50'000'000;
-constexpr int64_t kTrustNs = 1'000'000'000;
-
 constexpr double kNoisySpread = 0.15;  // of the incumbent's samples: a provisional result
 constexpr double kSuspicious = 0.9;    // of the floor
 // Stores that bypass the caches save a third of the traffic of the copy that the floor rests on.
 constexpr double kImpossible = 0.6;   // of the floor by bytes
 constexpr double kFewestFlops = 0.2;  // algorithms that save operations save no more than this
 
-constexpr double kClockCheckNs = 5e6;
-constexpr double kClockFactor = 2;
-constexpr double kExchangeNs = 300e3;  // of waking a worker, asking and answering
-constexpr int kClockTries = 3;
+void DescribeMeasurement(JudgeReport& report, size_t pairs, bool has_incumbent) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s beside %s: ratio %.3f, at least %.3f, %zu pairs%s",
+                Nanoseconds(report.time_ns).c_str(),
+                has_incumbent ? Nanoseconds(report.baseline_ns).c_str() : "nothing", report.ratio,
+                report.ratio_low, pairs, report.provisional ? ", noisy" : "");
+  report.detail = text;
+}
+
+}  // namespace
 
 std::string Nanoseconds(double ns) {
   char text[32];
@@ -59,32 +57,39 @@ std::string Nanoseconds(double ns) {
   return text;
 }
 
-uint64_t Secret() {
-  std::random_device device;
-  return static_cast<uint64_t>(device()) << 32 | device();
-}
+Judge::Judge(Device& device, Device& host, JudgeOptions options, Builder builder)
+    : device_(device), host_(host), options_(std::move(options)), builder_(std::move(builder)) {}
 
-Finding OutOfTime() {
-  return {Verdict::kTimedOut, "the search's time ran out before it was judged"};
-}
-
-std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-}  // namespace
-
-Judge::Judge(Device& device, JudgeOptions options, Builder builder)
-    : device_(device), options_(std::move(options)), builder_(std::move(builder)) {}
-
-Result<std::unique_ptr<Judge>> Judge::Make(Device& device, const JudgeOptions& options) {
+Result<std::unique_ptr<Judge>> Judge::Make(Device& device, Device& host,
+                                           const JudgeOptions& options) {
   auto builder = Builder::Make(options.work_path, GetEnvironment());
   if (!builder.ok()) return builder.status();
-  return std::unique_ptr<Judge>(new Judge(device, options, *std::move(builder)));
+  return std::unique_ptr<Judge>(new Judge(device, host, options, *std::move(builder)));
+}
+
+MachineReport Judge::MeasureDevice() {
+  MachineReport report;
+  if (!OnGpu()) {
+    report.facts = MeasureMachine(device_.parallelism(), builder_.compilers());
+  } else if (auto measured = MeasureGpuInChild(options_.worker_program); measured.ok()) {
+    report = *std::move(measured);
+    if (!report.facts.has_nvrtc) {
+      Log(LogLevel::kWarning,
+          "no NVRTC that knows this GPU: no kernels are compiled, and its peak rates are taken "
+          "from "
+          "clock and number of units; install the CUDA toolkit's libnvrtc or set HIERA_NVRTC");
+    }
+  } else {
+    Log(LogLevel::kError, measured.status().message());
+    report.facts.threads = device_.parallelism();
+    report.facts.has_gcc = false;
+  }
+  report.fingerprint = device_.fingerprint().Text();
+  return report;
 }
 
 MachineReport Judge::Machine() {
-  MachineReport report;
-  report.facts = MeasureMachine(device_.parallelism(), builder_.compilers());
-  report.fingerprint = device_.fingerprint().Text();
+  MachineReport report = MeasureDevice();
   if (machine_) {
     // What disturbs a measurement only slows it.
     MachineFacts& facts = report.facts;
@@ -118,22 +123,6 @@ const MachineFacts& Judge::Facts() {
 
 int Judge::BuildNice() const { return duty_.IsYoung(MonotonicNs()) ? kYoungNice : kOldNice; }
 
-void Judge::WaitForTurn() {
-  const auto wait_ns = [this] { return duty_.WaitNs(MonotonicNs()); };
-  if (MonotonicNs() < idle_until_ns_ || wait_ns() == 0) return;
-  ProcessorTimes before = ReadTimes(getpid());
-  while (wait_ns() > 0 && SecondsLeft() > 0) {
-    usleep(kLookNs / 1000);
-    builder_.Poll();
-    const ProcessorTimes after = ReadTimes(getpid());
-    if (!OthersAreBusy(before, after)) {
-      idle_until_ns_ = MonotonicNs() + kTrustNs;
-      return;
-    }
-    before = after;
-  }
-}
-
 Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
   for (auto at = tasks_.begin(); at != tasks_.end(); ++at) {
     if ((*at)->canonical() != canonical) continue;
@@ -142,7 +131,7 @@ Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
   }
   const int64_t limit = options_.memory_bytes > 0 ? options_.memory_bytes
                                                   : std::min(kMostMemory, AvailableMemory() / 4);
-  auto prepared = PreparedTask::Make(canonical, device_, limit);
+  auto prepared = PreparedTask::Make(canonical, host_, limit);
   // Older tasks go before this one does without.
   int64_t used = prepared.ok() ? (*prepared)->memory_bytes() : limit;
   for (auto at = tasks_.begin(); at != tasks_.end();) {
@@ -167,7 +156,9 @@ void Judge::Handle(const JudgeRequest& request,
     for (size_t i = 0; i < tickets.size(); ++i) {
       const Candidate& candidate = request.candidates[i];
       if (candidate.source.empty()) continue;
-      tickets[i] = builder_.Start(candidate, arithmetic, request.build_seconds, nice);
+      const std::string architecture =
+          candidate.compiler == Candidate::Compiler::kNvrtc ? Facts().architecture : "";
+      tickets[i] = builder_.Start(candidate, arithmetic, request.build_seconds, nice, architecture);
     }
   }
   // The compilers are at work meanwhile.
@@ -203,16 +194,16 @@ void Judge::JudgeOne(PreparedTask& prepared, const JudgeRequest& request, const 
                      JudgeReport& report) {
   report.artifact_path = build.path;
   report.artifact_sha256 = build.sha256;
-  MaybeFinding finding = Hear(prepared, request, build, report);
-  const double floor_ns = RooflineFloorNs(prepared.task(), Facts());
-  if (!finding && report.time_ns < kSuspicious * floor_ns) {
+  MaybeFinding finding = HearFairly(prepared, request, build, report);
+  const Task& task = prepared.task();
+  if (!finding &&
+      report.time_ns < kSuspicious * std::max(BytesFloorNs(task), OperationsFloorNs(task))) {
     // Not believed: another worker has to show all of it again, beside fresh rates of the machine.
+    EndWorker();
     Machine();
     finding = Hear(prepared, request, build, report);
-    MachineFacts bytes_only = Facts();
-    bytes_only.flops_f32 = bytes_only.flops_f64 = 0;
-    const double bytes_ns = RooflineFloorNs(prepared.task(), bytes_only);
-    const double flops_ns = RooflineFloorNs(prepared.task(), Facts());
+    const double bytes_ns = BytesFloorNs(task);
+    const double flops_ns = std::max(bytes_ns, OperationsFloorNs(task));
     if (!finding &&
         (report.time_ns < kImpossible * bytes_ns || report.time_ns < kFewestFlops * flops_ns)) {
       finding = Finding{Verdict::kMisbehaved, "a time of " + Nanoseconds(report.time_ns) +
@@ -237,7 +228,8 @@ Judge::MaybeFinding Judge::Hear(PreparedTask& prepared, const JudgeRequest& requ
   Hearing hearing{prepared, prepared.CourseOf(request.full),
                   request,  request.candidates[report.candidate],
                   build,    {},
-                  {},       report};
+                  nullptr,  {},
+                  report};
   if (SecondsLeft() <= 0) return OutOfTime();
   if (auto finding = StartWorker(hearing)) return finding;
   for (const uint32_t trial : hearing.course.before) {
@@ -248,77 +240,10 @@ Judge::MaybeFinding Judge::Hear(PreparedTask& prepared, const JudgeRequest& requ
   return Verify(hearing, hearing.course.after);
 }
 
-Judge::MaybeFinding Judge::StartWorker(Hearing& hearing) {
-  WorkerSetup setup;
-  setup.secret = Secret();
-  setup.canonical = hearing.prepared.canonical();
-  setup.threads = device_.parallelism();
-  setup.plan = hearing.candidate.plan;
-  setup.artifact_path = hearing.build.path;
-  setup.incumbent = hearing.request.incumbent;
-  setup.readable = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"};
-  if (!options_.artifacts_path.empty()) setup.readable.push_back(options_.artifacts_path);
-  for (const std::string& path : {hearing.build.path, setup.incumbent.artifact_path}) {
-    if (!path.empty()) setup.readable.push_back(FolderOf(path));
-  }
-  if (setup.plan.workspace_bytes > hearing.prepared.task().contract.workspace_bytes) {
-    return Finding{Verdict::kUnloadable,
-                   "asks for " + std::to_string(setup.plan.workspace_bytes) +
-                       " bytes of workspace; the contract admits " +
-                       std::to_string(hearing.prepared.task().contract.workspace_bytes)};
-  }
-  uint32_t position = 0;
-  for (const Trial& trial : hearing.prepared.trials()) {
-    hearing.positions.push_back(position);
-    if (!trial.ready) continue;
-    setup.trials.push_back({trial.placement, trial.scalars});
-    ++position;
-  }
-  std::vector<std::string> environment;
-  for (const std::string& variable : GetEnvironment().all) {
-    if (variable.rfind("LD_", 0) != 0) environment.push_back(variable);
-  }
-  auto worker = WorkerProcess::Start(options_.worker_program, environment, hearing.prepared);
-  if (!worker.ok()) {
-    return Finding{Verdict::kUnloadable,
-                   "no worker could be started: " + worker.status().message()};
-  }
-  hearing.worker = *std::move(worker);
-  auto outcome = hearing.worker.SetUp(
-      setup, std::min(kSetUpSeconds + RunTimeout(hearing), std::max(SecondsLeft(), 0.0)));
-  if (!outcome.finding && !outcome.reply.message.empty()) {
-    Log(LogLevel::kDebug, "the sandbox lacks: " + outcome.reply.message);
-  }
-  return outcome.finding;
-}
-
-double Judge::RunTimeout(const Hearing& hearing) const {
-  return kLeastRunSeconds + kTimesPlain * hearing.prepared.plain_seconds();
-}
-
-double Judge::SecondsLeft() const {
-  return deadline_ns_ == 0 ? INFINITY : static_cast<double>(deadline_ns_ - MonotonicNs()) * 1e-9;
-}
-
-WorkerProcess::Outcome Judge::Ask(Hearing& hearing, const WorkerRequest& request, double seconds) {
-  const double left = SecondsLeft();
-  if (left <= 0) return {OutOfTime(), {}};
-  const int64_t begin_ns = MonotonicNs();
-  const int64_t charged_ns = hearing.worker.ProcessorNs();
-  auto outcome = hearing.worker.Ask(request, std::min(seconds, left));
-  // A worker that is gone can't say; one thread of it was busy all the time, as far as is known.
-  const int64_t now_ns = hearing.worker.ProcessorNs();
-  duty_.Charge(static_cast<double>(now_ns > 0 ? now_ns - charged_ns : MonotonicNs() - begin_ns) /
-               device_.parallelism());
-  if (left < seconds && outcome.finding && outcome.finding->verdict == Verdict::kTimedOut) {
-    outcome.finding = OutOfTime();
-  }
-  return outcome;
-}
-
 Judge::MaybeFinding Judge::GiveUp(Hearing& hearing, double run_ns) const {
   double incumbent_ns = hearing.request.give_up_ns;
-  if (incumbent_ns <= 0 && hearing.request.incumbent.kind == Incumbent::Kind::kInterpreter) {
+  const bool interpreter = hearing.request.incumbent.kind == Incumbent::Kind::kInterpreter;
+  if (incumbent_ns <= 0 && interpreter && !OnGpu()) {
     incumbent_ns = hearing.prepared.plain_seconds() * 1e9;
   }
   if (incumbent_ns <= 0 || run_ns <= kHopeless * incumbent_ns + kColdNs) return std::nullopt;
@@ -337,20 +262,24 @@ Judge::MaybeFinding Judge::Verify(Hearing& hearing, uint32_t number) {
   std::byte* outputs = hearing.prepared.output_view();
   std::vector<std::byte> earlier;
   double least_ns = INFINITY;
+  uint8_t runs = 0;
   for (const uint8_t poison : kPoison) {
     PrepareOutputs(task, layout, trial.placement, trial.view.data(), poison, outputs);
     WorkerRequest request;
     request.kind = WorkerRequest::Kind::kRun;
     request.trial = hearing.positions[number];
+    request.run = runs++;
     WaitForTurn();
     const int64_t begin = MonotonicNs();
-    const int64_t processor_begin = hearing.worker.ProcessorNs();
+    const int64_t processor_begin = hearing.worker->ProcessorNs();
     auto outcome = Ask(hearing, request, RunTimeout(hearing));
     if (outcome.finding) return outcome.finding;
-    // Others may be using the processors: then the worker was not charged all of the time.
-    const int64_t ns =
-        std::min(MonotonicNs() - begin, hearing.worker.ProcessorNs() - processor_begin);
-    least_ns = std::min(least_ns, static_cast<double>(ns));
+    // Others may be using the processors: then the worker was not charged all of the time. On a GPU
+    // most of the time went into copies; the worker tells what the device took.
+    double ns = static_cast<double>(
+        std::min(MonotonicNs() - begin, hearing.worker->ProcessorNs() - processor_begin));
+    if (OnGpu()) ns = outcome.reply.candidate_ns.empty() ? 0 : outcome.reply.candidate_ns[0];
+    least_ns = std::min(least_ns, ns);
     const FinishedRun run{
         task, layout, trial.placement, poison, trial.view.data(), outputs, trial.scalars.data()};
     auto finding = CheckRun(run, trial.expectation);
@@ -375,15 +304,16 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
   request.kind = WorkerRequest::Kind::kMeasure;
   request.trial = hearing.positions[hearing.course.timed];
   request.seconds = std::clamp(hearing.request.measure_seconds, 0.001, 60.0);
+  request.graph = hearing.request.graph && OnGpu();
 
   // A noisy measurement is made once more; what is then still noisy is told as provisional.
   for (int attempt = 0; attempt < 2; ++attempt) {
     PrepareOutputs(task, layout, trial.placement, trial.view.data(), kPoison[1], outputs);
     WaitForTurn();
     builder_.Pause();
-    const ProcessorTimes before = ReadTimes(hearing.worker.pid());
+    const ProcessorTimes before = ReadTimes(hearing.worker->pid());
     auto outcome = Ask(hearing, request, 5 * request.seconds + 3 * RunTimeout(hearing));
-    const ProcessorTimes after = ReadTimes(hearing.worker.pid());
+    const ProcessorTimes after = ReadTimes(hearing.worker->pid());
     builder_.Resume();
     if (outcome.finding) return outcome.finding;
     const FinishedRun run{task,
@@ -407,46 +337,14 @@ Judge::MaybeFinding Judge::Measure(Hearing& hearing) {
     report.verdict = ratio.low > kWinMargin ? Verdict::kFaster : Verdict::kNotFaster;
     report.provisional =
         RelativeSpread(incumbent_ns.empty() ? candidate_ns : incumbent_ns) > kNoisySpread ||
-        IsContended(before, after);
-    char text[160];
-    std::snprintf(text, sizeof text, "%s beside %s: ratio %.3f, at least %.3f, %zu pairs%s",
-                  Nanoseconds(report.time_ns).c_str(),
-                  incumbent_ns.empty() ? "nothing" : Nanoseconds(report.baseline_ns).c_str(),
-                  report.ratio, report.ratio_low, candidate_ns.size(),
-                  report.provisional ? ", noisy" : "");
-    report.detail = text;
+        (OnGpu() ? outcome.reply.disturbed : IsContended(before, after));
+    DescribeMeasurement(report, candidate_ns.size(), !incumbent_ns.empty());
+    if (!outcome.reply.note.empty()) report.detail += ", " + outcome.reply.note;
     const bool surely_slower = !incumbent_ns.empty() && ratio.high < kSurelySlower;
     if (!report.provisional || surely_slower) break;
   }
   if (report.time_ns > 0) return std::nullopt;
   return Finding{Verdict::kMisbehaved, "the time of a call came out as zero"};
-}
-
-Judge::MaybeFinding Judge::CheckClock(Hearing& hearing) {
-  const double time_ns = hearing.report.time_ns;
-  WorkerRequest request;
-  request.kind = WorkerRequest::Kind::kRepeat;
-  request.trial = hearing.positions[hearing.course.timed];
-  request.calls = static_cast<uint64_t>(std::clamp(kClockCheckNs / time_ns, 1.0, 1e6));
-  const double told_ns = time_ns * static_cast<double>(request.calls);
-  double least_ns = 0;
-  for (int i = 0; i < kClockTries; ++i) {
-    const int64_t begin = MonotonicNs();
-    const int64_t processor_begin = hearing.worker.ProcessorNs();
-    auto outcome = Ask(hearing, request, 100 * told_ns * 1e-9 + RunTimeout(hearing));
-    if (outcome.finding) return outcome.finding;
-    // What the kernel charged the worker, on all its threads, is not stretched by others' work.
-    const double wall_ns = static_cast<double>(MonotonicNs() - begin);
-    const double charged_ns =
-        static_cast<double>(hearing.worker.ProcessorNs() - processor_begin) / device_.parallelism();
-    const double ns = std::min(wall_ns, charged_ns);
-    least_ns = i == 0 ? ns : std::min(least_ns, ns);
-    if (least_ns <= kClockFactor * told_ns + kExchangeNs) return std::nullopt;
-  }
-  return Finding{Verdict::kMisbehaved,
-                 "its time cannot be believed: by the worker's clock " + Nanoseconds(time_ns) +
-                     " a call, by the judge's " +
-                     Nanoseconds(least_ns / static_cast<double>(request.calls))};
 }
 
 }  // namespace hiera

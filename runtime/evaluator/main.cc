@@ -1,7 +1,10 @@
 // hiera-evaluator: builds, verifies and measures candidates for the planner that started it.
 //
 //   hiera-evaluator --channel FD --work DIR [--store-artifacts DIR] [--memory BYTES]
+//                   [--device host|cuda] [--device-memory BYTES]
 //   hiera-evaluator --worker               (started by the former, see worker.h)
+//   hiera-evaluator --gpu-worker           (likewise, see gpu_worker.h)
+//   hiera-evaluator --measure-gpu          (likewise, see gpu_machine.h)
 //   hiera-evaluator --compile-device ...   (likewise, see device_compiler.h)
 //   hiera-evaluator --enumerate            (likewise, see enumerator.h)
 #include <fcntl.h>
@@ -11,12 +14,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "runtime/base/log.h"
 #include "runtime/device/device.h"
 #include "runtime/evaluator/device_compiler.h"
 #include "runtime/evaluator/enumerator.h"
+#include "runtime/evaluator/gpu_machine.h"
+#include "runtime/evaluator/gpu_worker.h"
 #include "runtime/evaluator/judge.h"
 #include "runtime/evaluator/session.h"
 #include "runtime/evaluator/worker.h"
@@ -25,6 +31,8 @@
 int main(int argc, char** argv) {
   // The worker parses nothing else: it is started many times a second.
   if (argc == 2 && std::strcmp(argv[1], "--worker") == 0) _exit(hiera::RunWorker());
+  if (argc == 2 && std::strcmp(argv[1], "--gpu-worker") == 0) _exit(hiera::RunGpuWorker());
+  if (argc == 2 && std::strcmp(argv[1], "--measure-gpu") == 0) return hiera::RunGpuMachine();
   if (argc >= 2 && std::strcmp(argv[1], "--compile-device") == 0) {
     return hiera::RunDeviceCompiler({argv + 2, argv + argc});
   }
@@ -39,6 +47,11 @@ int main(int argc, char** argv) {
   app.add_option("--store-artifacts", options.artifacts_path,
                  "Folder that variants may load from, beside those of their own files");
   app.add_option("--memory", options.memory_bytes, "Most bytes that trials may take");
+  std::string device_name = "host";
+  app.add_option("--device", device_name, "What candidates run on")
+      ->check(CLI::IsMember({"host", "cuda"}));
+  app.add_option("--device-memory", options.device_memory_bytes,
+                 "Most bytes of a GPU's memory that trials may take");
   CLI11_PARSE(app, argc, argv);
 
   struct stat info;
@@ -49,8 +62,18 @@ int main(int argc, char** argv) {
   fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
   hiera::EndWithPeer(channel_fd);
   options.worker_program = "/proc/self/exe";
-  const auto device = hiera::MakeHostDevice(0);
-  auto judge = hiera::Judge::Make(*device, options);
+  const auto host = hiera::MakeHostDevice(0);
+  std::unique_ptr<hiera::Device> gpu;
+  if (device_name == "cuda") {
+    // Only asks the driver for facts: contexts belong to children.
+    auto made = hiera::MakeCudaDevice("cuda");
+    if (!made.ok()) {
+      std::fprintf(stderr, "hiera-evaluator: %s\n", made.status().message().c_str());
+      return 2;
+    }
+    gpu = *std::move(made);
+  }
+  auto judge = hiera::Judge::Make(gpu == nullptr ? *host : *gpu, *host, options);
   if (!judge.ok()) {
     hiera::Log(hiera::LogLevel::kError, "evaluator: " + judge.status().message());
     std::fprintf(stderr, "hiera-evaluator: %s\n", judge.status().message().c_str());

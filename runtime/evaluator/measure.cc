@@ -21,39 +21,27 @@ constexpr double kClearlySlower = 3;
 
 // One of the two, with as many calls a sample as it needs.
 struct Contender {
-  const Executable& executable;
-  Phase phase;
+  const TakeSample& take;
   int64_t calls = 1;
 };
 
-// Nanoseconds per call, negative where a call failed.
-double Sample(const Contender& contender, const Call& call, const MeasureOptions& options) {
-  if (options.restore) options.restore();
-  if (options.record != nullptr) options.record->phase = contender.phase;
-  const int64_t begin = MonotonicNs();
-  for (int64_t i = 0; i < contender.calls; ++i) {
-    if (contender.executable.Run(call) != HIERA_OK) return -1;
-  }
-  const int64_t end = MonotonicNs();
-  if (options.record != nullptr) options.record->phase = Phase::kSetup;
-  return static_cast<double>(end - begin) / static_cast<double>(contender.calls);
-}
+double Sample(const Contender& contender) { return contender.take(contender.calls); }
 
 // Runs a few calls and sets how many make a sample of `sample_ns`. Returns the time of a sample.
-double WarmUp(Contender& contender, const Call& call, const MeasureOptions& options,
-              double sample_ns) {
+double WarmUp(Contender& contender, double sample_ns, double shortest_sample_ns) {
   double least = 0;
   double spent = 0;
   for (int i = 0; i < kWarmCalls && (i == 0 || spent < kWarmNs); ++i) {
-    const double ns = Sample(contender, call, options);
+    const double ns = Sample(contender);
     if (ns < 0) return -1;
     least = i == 0 ? ns : std::min(least, ns);
     spent += ns;
   }
   // A single short call is mostly clock; time enough of them to see through it.
-  if (least < kShortestSampleNs) {
-    contender.calls = std::max<int64_t>(1, std::llround(kShortestSampleNs / std::max(least, 10.0)));
-    least = Sample(contender, call, options);
+  if (least < shortest_sample_ns) {
+    contender.calls =
+        std::max<int64_t>(1, std::llround(shortest_sample_ns / std::max(least, 10.0)));
+    least = Sample(contender);
     if (least < 0) return -1;
   }
   contender.calls =
@@ -61,21 +49,45 @@ double WarmUp(Contender& contender, const Call& call, const MeasureOptions& opti
   return least * static_cast<double>(contender.calls);
 }
 
+// Samples of an executable of the host, by the wall clock. Nanoseconds per call.
+TakeSample OnHost(const Executable& executable, Phase phase, const Call& call,
+                  const MeasureOptions& options) {
+  return [&executable, phase, &call, &options](int64_t calls) -> double {
+    if (options.restore) options.restore();
+    if (options.record != nullptr) options.record->phase = phase;
+    const int64_t begin = MonotonicNs();
+    for (int64_t i = 0; i < calls; ++i) {
+      if (executable.Run(call) != HIERA_OK) return -1;
+    }
+    const int64_t end = MonotonicNs();
+    if (options.record != nullptr) options.record->phase = Phase::kSetup;
+    return static_cast<double>(end - begin) / static_cast<double>(calls);
+  };
+}
+
 }  // namespace
 
 Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executable& candidate,
                                      const Call& call, const MeasureOptions& options) {
+  TakeSample first;
+  if (incumbent != nullptr) first = OnHost(*incumbent, Phase::kIncumbent, call, options);
+  return MeasureInTurns(first, OnHost(candidate, Phase::kCandidate, call, options), options.seconds,
+                        kShortestSampleNs);
+}
+
+Result<MeasuredPairs> MeasureInTurns(const TakeSample& incumbent, const TakeSample& candidate,
+                                     double seconds, double shortest_sample_ns) {
   const Status refused = DeviceError("a call was refused while it was measured");
-  const double budget_ns = options.seconds * 1e9;
-  const double sample_ns = std::max(kShortestSampleNs, budget_ns / (2 * kMostPairs));
-  Contender second{candidate, Phase::kCandidate};
-  Contender first{incumbent == nullptr ? candidate : *incumbent, Phase::kIncumbent};
-  const double second_ns = WarmUp(second, call, options, sample_ns);
+  const double budget_ns = seconds * 1e9;
+  const double sample_ns = std::max(shortest_sample_ns, budget_ns / (2 * kMostPairs));
+  Contender second{candidate};
+  Contender first{incumbent};
+  const double second_ns = WarmUp(second, sample_ns, shortest_sample_ns);
   if (second_ns < 0) return refused;
   double pair_ns = second_ns;
   bool lost = false;
-  if (incumbent != nullptr) {
-    const double first_ns = WarmUp(first, call, options, sample_ns);
+  if (incumbent) {
+    const double first_ns = WarmUp(first, sample_ns, shortest_sample_ns);
     if (first_ns < 0) return refused;
     pair_ns += first_ns;
     lost = second_ns / static_cast<double>(second.calls) >
@@ -88,12 +100,12 @@ Result<MeasuredPairs> MeasureInTurns(const Executable* incumbent, const Executab
     const double spent = static_cast<double>(MonotonicNs() - begin);
     if (i >= kFewestPairs && spent + pair_ns > kOverBudget * budget_ns) break;
     if (i >= kEnoughPairs && spent + pair_ns > budget_ns) break;
-    if (incumbent != nullptr) {
-      const double ns = Sample(first, call, options);
+    if (incumbent) {
+      const double ns = Sample(first);
       if (ns < 0) return refused;
       pairs.incumbent_ns.push_back(ns);
     }
-    const double ns = Sample(second, call, options);
+    const double ns = Sample(second);
     if (ns < 0) return refused;
     pairs.candidate_ns.push_back(ns);
     if (i == 0 && lost && ns > kClearlySlower * pairs.incumbent_ns[0]) break;

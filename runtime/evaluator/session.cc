@@ -13,18 +13,23 @@ namespace hiera {
 namespace {
 
 constexpr int kSendTimeoutMs = 30'000;
+constexpr int kKeepWorkerMs = 3'000;
 
 }  // namespace
 
 int Serve(Channel& channel, Judge& judge) {
   for (;;) {
-    auto message = channel.Receive(-1);
+    // A GPU worker's context and memory are given back when nothing comes for a while.
+    auto message = channel.Receive(judge.KeepsWorker() ? kKeepWorkerMs : -1);
     if (!message.ok()) {
       if (message.status().code() == Code::kUnavailable) return 0;
       Log(LogLevel::kError, "planner: " + message.status().message());
       return 1;
     }
-    if (!message->has_value()) continue;
+    if (!message->has_value()) {
+      judge.EndWorker();
+      continue;
+    }
     if (std::holds_alternative<MachineRequest>(**message)) {
       if (!channel.Send(judge.Machine(), kSendTimeoutMs).ok()) return 0;
     } else if (const auto* request = std::get_if<JudgeRequest>(&**message)) {

@@ -36,6 +36,7 @@ std::string Seconds(double seconds) {
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   std::swap(child_, other.child_);
   std::swap(socket_, other.socket_);
+  std::swap(gone_, other.gone_);
   std::swap(secret_, other.secret_);
   std::swap(task_, other.task_);
   std::swap(fault_memory_, other.fault_memory_);
@@ -48,7 +49,7 @@ WorkerProcess::~WorkerProcess() {
   if (socket_ >= 0) close(socket_);
 }
 
-Result<WorkerProcess> WorkerProcess::Start(const std::string& program,
+Result<WorkerProcess> WorkerProcess::Start(const std::string& program, const std::string& mode,
                                            const std::vector<std::string>& environment,
                                            const PreparedTask& prepared) {
   WorkerProcess worker;
@@ -67,7 +68,7 @@ Result<WorkerProcess> WorkerProcess::Start(const std::string& program,
 
   ChildOptions options;
   options.program = program;
-  options.arguments = {"hiera-evaluator", "--worker"};
+  options.arguments = {"hiera-evaluator", mode};
   options.environment = environment;
   options.descriptors = {pair[1], worker.fault_memory_.fd(), prepared.outputs().fd()};
   for (const Trial& trial : prepared.trials()) {
@@ -113,9 +114,11 @@ WorkerProcess::Outcome WorkerProcess::Exchange(const std::string& bytes, double 
     child_.Kill();
     outcome.finding = Finding{Verdict::kMisbehaved, "wrote to the worker's own socket"};
   } else if (!outcome.reply.ok) {
+    outcome.finding = Finding{outcome.reply.verdict.value_or(refused), outcome.reply.message};
+    if (outcome.reply.goes_on) return outcome;
     child_.Kill();
-    outcome.finding = Finding{refused, outcome.reply.message};
   }
+  gone_ = outcome.finding.has_value();
   return outcome;
 }
 

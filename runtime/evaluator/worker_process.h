@@ -22,14 +22,15 @@ class WorkerProcess {
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
   ~WorkerProcess();
 
-  // Starts `program --worker` on the trials of a task. Says nothing to it yet. Errors: kUnavailable
-  // (our own trouble, not the candidate's).
-  static Result<WorkerProcess> Start(const std::string& program,
+  // Starts `program MODE` ("--worker" or "--gpu-worker") on the trials of a task. Says nothing to
+  // it yet. Errors: kUnavailable (our own trouble, not the candidate's).
+  static Result<WorkerProcess> Start(const std::string& program, const std::string& mode,
                                      const std::vector<std::string>& environment,
                                      const PreparedTask& prepared);
 
   // Hands over the setup or a request and waits for the answer. Whatever goes wrong meanwhile is
-  // the candidate's doing and comes back as a finding; the worker is then gone.
+  // the candidate's doing and comes back as a finding; the worker is then gone, unless it says that
+  // it goes on.
   struct Outcome {
     std::optional<Finding> finding;
     WorkerReply reply;
@@ -37,6 +38,7 @@ class WorkerProcess {
   Outcome SetUp(const WorkerSetup& setup, double timeout_seconds);
   Outcome Ask(const WorkerRequest& request, double timeout_seconds);
   pid_t pid() const { return child_.pid(); }
+  bool is_gone() const { return socket_ < 0 || gone_; }
   // Processor time that all its threads have used so far; 0 where it is gone.
   int64_t ProcessorNs() const;
 
@@ -47,6 +49,7 @@ class WorkerProcess {
 
   ChildProcess child_;
   int socket_ = -1;
+  bool gone_ = false;
   uint64_t secret_ = 0;
   const Task* task_ = nullptr;
   SharedMemory fault_memory_;

@@ -27,6 +27,18 @@ void Get(ByteReader& r, LaunchPlan& plan) {
   plan.threads = static_cast<int>(r.U32());
 }
 
+void Put(ByteWriter& w, const Incumbent& incumbent) {
+  w.U8(static_cast<uint8_t>(incumbent.kind));
+  Put(w, incumbent.plan);
+  w.String(incumbent.artifact_path);
+}
+
+void Get(ByteReader& r, Incumbent& incumbent) {
+  incumbent.kind = static_cast<Incumbent::Kind>(r.U8());
+  Get(r, incumbent.plan);
+  incumbent.artifact_path = r.String();
+}
+
 void Put(ByteWriter& w, const std::vector<double>& values) {
   w.U32(static_cast<uint32_t>(values.size()));
   for (const double v : values) w.F64(v);
@@ -69,9 +81,7 @@ std::string Encode(const WorkerSetup& setup) {
   w.U32(static_cast<uint32_t>(setup.threads));
   Put(w, setup.plan);
   w.String(setup.artifact_path);
-  w.U8(static_cast<uint8_t>(setup.incumbent.kind));
-  Put(w, setup.incumbent.plan);
-  w.String(setup.incumbent.artifact_path);
+  Put(w, setup.incumbent);
   w.U32(static_cast<uint32_t>(setup.trials.size()));
   for (const WorkerTrial& trial : setup.trials) {
     w.U8(static_cast<uint8_t>(trial.placement));
@@ -79,6 +89,7 @@ std::string Encode(const WorkerSetup& setup) {
   }
   w.U32(static_cast<uint32_t>(setup.readable.size()));
   for (const std::string& path : setup.readable) w.String(path);
+  w.I64(setup.device_memory_bytes);
   return std::move(w).bytes();
 }
 
@@ -89,9 +100,7 @@ bool Decode(std::string_view bytes, WorkerSetup& setup) {
   setup.threads = static_cast<int>(r.U32());
   Get(r, setup.plan);
   setup.artifact_path = r.String();
-  setup.incumbent.kind = static_cast<Incumbent::Kind>(r.U8());
-  Get(r, setup.incumbent.plan);
-  setup.incumbent.artifact_path = r.String();
+  Get(r, setup.incumbent);
   const uint32_t trials = r.U32();
   for (uint32_t i = 0; i < trials && r.ok(); ++i) {
     WorkerTrial& trial = setup.trials.emplace_back();
@@ -100,6 +109,7 @@ bool Decode(std::string_view bytes, WorkerSetup& setup) {
   }
   const uint32_t folders = r.U32();
   for (uint32_t i = 0; i < folders && r.ok(); ++i) setup.readable.push_back(r.String());
+  setup.device_memory_bytes = r.I64();
   return r.done();
 }
 
@@ -109,6 +119,11 @@ std::string Encode(const WorkerRequest& request) {
   w.U32(request.trial);
   w.F64(request.seconds);
   w.U64(request.calls);
+  w.U8(request.run);
+  w.U8(request.graph ? 1 : 0);
+  Put(w, request.plan);
+  w.String(request.artifact_path);
+  Put(w, request.incumbent);
   return std::move(w).bytes();
 }
 
@@ -118,6 +133,11 @@ bool Decode(std::string_view bytes, WorkerRequest& request) {
   request.trial = r.U32();
   request.seconds = r.F64();
   request.calls = r.U64();
+  request.run = r.U8();
+  request.graph = r.U8() == 1;
+  Get(r, request.plan);
+  request.artifact_path = r.String();
+  Get(r, request.incumbent);
   return r.done();
 }
 
@@ -128,6 +148,11 @@ std::string Encode(const WorkerReply& reply) {
   w.String(reply.message);
   Put(w, reply.incumbent_ns);
   Put(w, reply.candidate_ns);
+  w.U8(reply.verdict ? 1 : 0);
+  w.U8(static_cast<uint8_t>(reply.verdict.value_or(Verdict::kMisbehaved)));
+  w.U8(reply.goes_on ? 1 : 0);
+  w.U8(reply.disturbed ? 1 : 0);
+  w.String(reply.note);
   return std::move(w).bytes();
 }
 
@@ -138,6 +163,15 @@ bool Decode(std::string_view bytes, WorkerReply& reply) {
   reply.message = r.String();
   Get(r, reply.incumbent_ns);
   Get(r, reply.candidate_ns);
+  const bool has_verdict = r.U8() == 1;
+  const uint8_t verdict = r.U8();
+  reply.verdict.reset();
+  if (has_verdict && verdict <= static_cast<uint8_t>(Verdict::kUnloadable)) {
+    reply.verdict = static_cast<Verdict>(verdict);
+  }
+  reply.goes_on = r.U8() == 1;
+  reply.disturbed = r.U8() == 1;
+  reply.note = r.String();
   return r.done();
 }
 

@@ -6,6 +6,7 @@
 #define HIERA_RUNTIME_EVALUATOR_WORKER_PROTOCOL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/base/status.h"
 #include "runtime/evaluator/layout.h"
 #include "runtime/ipc/messages.h"
+#include "runtime/task/candidate.h"
 #include "runtime/task/variant.h"
 
 namespace hiera {
@@ -37,17 +39,27 @@ struct WorkerSetup {
   Incumbent incumbent;
   std::vector<WorkerTrial> trials;
   std::vector<std::string> readable;  // folders whose files may be opened once the sandbox is up
+  // A GPU worker's: the most that it may take of the device's memory; 0: a quarter of what is free,
+  // at most 8 GiB. Plan, artifact and incumbent come with each kLoad instead.
+  int64_t device_memory_bytes = 0;
 };
 
 struct WorkerRequest {
   enum class Kind : uint8_t {
     kRun,      // the candidate once, in `trial`
     kMeasure,  // candidate and incumbent in turns for `seconds`, in `trial`
-    kRepeat    // the candidate `calls` times, in `trial`, for the judge's own clock
+    kRepeat,   // the candidate `calls` times, in `trial`, for the judge's own clock
+    kLoad      // of a GPU worker: this candidate and this incumbent from now on
   } kind = Kind::kRun;
   uint32_t trial = 0;
   double seconds = 0;
   uint64_t calls = 1;
+  // Of a GPU worker.
+  uint8_t run = 0;     // kRun: which of the two runs of a verification
+  bool graph = false;  // kMeasure, kRepeat: as replayed graphs
+  LaunchPlan plan;     // kLoad, with what follows
+  std::string artifact_path;
+  Incumbent incumbent;
 };
 
 struct WorkerReply {
@@ -55,6 +67,12 @@ struct WorkerReply {
   bool ok = false;
   std::string message;                             // why not; or what was degraded, after setup
   std::vector<double> incumbent_ns, candidate_ns;  // per call, one value per sample, paired
+  // A GPU worker tells in candidate_ns what the device took for kRun and kRepeat, too.
+  // Of a GPU worker.
+  std::optional<Verdict> verdict;  // where not ok: what it makes of the candidate
+  bool goes_on = false;            // where not ok: it can serve further candidates all the same
+  bool disturbed = false;          // something else went on while it measured
+  std::string note;                // what was read of clocks and other users meanwhile
 };
 
 std::string Encode(const WorkerSetup& setup);

@@ -9,13 +9,13 @@ folder=$(realpath -m "${2:-$root/dist/gpu}")
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generated_test \
-  gpu_api_test gpu_rates \
+  gpu_api_test gpu_evaluator_test gpu_rates hiera-evaluator \
   library_gpu_test library_rows; do
   strip -o "$folder/$program" "$build/bin/$program"
 done
 strip -o "$folder/libhiera.so.0" "$build/bin/libhiera.so.0"
 # What the tests link beside libc, for a machine whose own are older.
-for program in "$folder"/gpu_* "$folder"/library_*; do
+for program in "$folder"/gpu_* "$folder"/library_* "$folder"/hiera-evaluator; do
   ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 done | sort -u | while read -r library; do
   case $(basename "$library") in

@@ -25,7 +25,7 @@ run() {
 }
 
 for program in gpu_device_test gpu_capture_test gpu_api_test gpu_interpreter_test \
-  gpu_generated_test library_gpu_test; do
+  gpu_generated_test gpu_evaluator_test library_gpu_test; do
   run "$bin/$program" >"$out/$program.log" 2>&1
   code=$?
   [ $code -eq 0 ] || failed=1
