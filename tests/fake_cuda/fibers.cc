@@ -130,10 +130,11 @@ void Resume(int index) {
 }
 
 // Lets the lanes run until all that are left wait for more than their warp.
-void RunWarp(int first, int last) {
+void RunWarp(int first, int last, bool backwards) {
   for (bool again = true; again;) {
     int waiting = 0, live = 0;
-    for (int t = first; t < last; ++t) {
+    for (int turn = first; turn < last; ++turn) {
+      const int t = backwards ? first + last - 1 - turn : turn;
       const State state = now.fibers[t].state;
       if (state == State::kNew || state == State::kReady) Resume(t);
       if (now.fault != CUDA_SUCCESS) return;
@@ -147,15 +148,19 @@ void RunWarp(int first, int last) {
   }
 }
 
-void RunBlock() {
+// Threads, and warps, take turns in one order up to a barrier and in the other behind it, and
+// blocks begin with either in turn: what lacks a barrier gives another result in one of the orders.
+void RunBlock(bool backwards) {
   const int threads = static_cast<int>(now.fibers.size());
+  const int last_warp = (threads - 1) / kWarp * kWarp;
   for (Fiber& fiber : now.fibers) fiber.state = State::kNew;
   for (Passed& passed : now.passed) passed = {};
   if (now.shared != nullptr) std::memset(now.shared, 0xa5, now.run->shared_bytes);
-  for (;;) {
+  for (;; backwards = !backwards) {
     int waiting = 0, live = 0;
-    for (int first = 0; first < threads; first += kWarp) {
-      RunWarp(first, std::min(first + kWarp, threads));
+    for (int turn = 0; turn < threads; turn += kWarp) {
+      const int first = backwards ? last_warp - turn : turn;
+      RunWarp(first, std::min(first + kWarp, threads), backwards);
       if (now.fault != CUDA_SUCCESS) return;
     }
     for (const Fiber& fiber : now.fibers) {
@@ -287,7 +292,7 @@ CUresult RunGrid(const GridRun& run) {
     for (unsigned y = 0; y < run.grid.y; ++y) {
       for (unsigned x = 0; x < run.grid.x && now.fault == CUDA_SUCCESS; ++x) {
         *run.module->block = {x, y, z};
-        RunBlock();
+        RunBlock((x + y + z) % 2 == 1);
       }
     }
   }

@@ -1,7 +1,7 @@
 // Runs a grid of CUDA threads in the calling thread: the threads of a block are fibers that take
 // turns at barriers and shuffles, blocks run one after another. A thread that reaches neither is
-// little more than a call, so grids of thousands of blocks are fast, and the order is always the
-// same.
+// little more than a call, so grids of thousands of blocks are fast. The order is the same in every
+// run, and another in neighbouring blocks, so that a missing barrier shows.
 //
 // A fault of a kernel (a stray access, a trap) ends its grid and is returned; so is a block whose
 // threads wait at different barriers for ever. A kernel that never ends never returns.

@@ -1,6 +1,8 @@
 // The fictional GPU finds what a real one would, and some that a real one lets pass.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/fake_cuda/kernels.h"
 
 namespace hiera {
@@ -122,6 +124,32 @@ TEST_F(FakeCudaFaultTest, ThreadsThatWaitAtDifferentBarriersAreAFault) {
   ExpectBroken(CUDA_ERROR_LAUNCH_FAILED);
 }
 
+// A thread reads before its neighbour, of its warp or the next, has written.
+TEST_F(FakeCudaFaultTest, AMissingBarrierShows) {
+  const CUfunction kernel = Compiled(
+      "extern \"C\" __global__ void pass(int* out, int distance, int barrier) {\n"
+      "  __shared__ int values[64];\n"
+      "  values[threadIdx.x] = 100 * blockIdx.x + threadIdx.x;\n"
+      "  if (barrier) __syncthreads();\n"
+      "  out[64 * blockIdx.x + threadIdx.x] = values[(threadIdx.x + distance) % 64];\n"
+      "  if (barrier) __syncthreads();\n}",
+      "pass");
+  Memory out(4 * 128);
+  for (const int distance : {1, 32, 63}) {
+    std::vector<int> expected;
+    for (int i = 0; i < 128; ++i) expected.push_back(i / 64 * 100 + (i % 64 + distance) % 64);
+    for (const int barrier : {0, 1}) {
+      ASSERT_EQ(Launch(kernel, {2, 64}, out.data(), distance, barrier), CUDA_SUCCESS);
+      const std::vector<int> got = Contents<int>(out, 128);
+      for (const int block : {0, 1}) {
+        const bool right = std::equal(got.begin() + 64 * block, got.begin() + 64 * (block + 1),
+                                      expected.begin() + 64 * block);
+        EXPECT_EQ(right, barrier == 1) << "distance " << distance << ", block " << block;
+      }
+    }
+  }
+}
+
 TEST_F(FakeCudaFaultTest, AStackThatOverflowsIsAFault) {
   Memory x(4);
   ASSERT_EQ(Launch(Compiled(kOthers, "recurse"), {}, x.data()), CUDA_SUCCESS);
@@ -157,7 +185,7 @@ TEST_F(FakeCudaFaultTest, FreshMemoryIsNotZero) {
 TEST_F(FakeCudaFaultTest, TheHostCannotReachTheDevicesMemory) {
   Memory memory(64);
   volatile char* const byte = memory.data();
-  EXPECT_EXIT(*byte = 1, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_DEATH(*byte = 1, "");
 }
 
 }  // namespace
