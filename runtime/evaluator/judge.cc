@@ -196,21 +196,20 @@ void Judge::JudgeOne(PreparedTask& prepared, const JudgeRequest& request, const 
   report.artifact_sha256 = build.sha256;
   MaybeFinding finding = HearFairly(prepared, request, build, report);
   const Task& task = prepared.task();
-  if (!finding &&
-      report.time_ns < kSuspicious * std::max(BytesFloorNs(task), OperationsFloorNs(task))) {
+  if (!finding && report.time_ns < kSuspicious * RooflineFloorNs(task, Facts())) {
     // Not believed: another worker has to show all of it again, beside fresh rates of the machine.
     EndWorker();
     Machine();
     finding = Hear(prepared, request, build, report);
     const double bytes_ns = BytesFloorNs(task);
-    const double flops_ns = std::max(bytes_ns, OperationsFloorNs(task));
+    const double floor_ns = RooflineFloorNs(task, Facts());
     if (!finding &&
-        (report.time_ns < kImpossible * bytes_ns || report.time_ns < kFewestFlops * flops_ns)) {
+        (report.time_ns < kImpossible * bytes_ns || report.time_ns < kFewestFlops * floor_ns)) {
       finding = Finding{Verdict::kMisbehaved, "a time of " + Nanoseconds(report.time_ns) +
                                                   " cannot be true: the roofline floor is " +
-                                                  Nanoseconds(std::max(bytes_ns, flops_ns))};
-    } else if (!finding && report.time_ns < kSuspicious * flops_ns) {
-      report.detail += "; below the roofline floor of " + Nanoseconds(flops_ns) +
+                                                  Nanoseconds(floor_ns)};
+    } else if (!finding && report.time_ns < kSuspicious * floor_ns) {
+      report.detail += "; below the roofline floor of " + Nanoseconds(floor_ns) +
                        ", verified and measured twice";
     }
   }

@@ -105,12 +105,13 @@ class Judge {
   MaybeFinding Measure(Hearing& hearing);
   MaybeFinding CheckClock(Hearing& hearing);
   MaybeFinding CheckGpuClock(Hearing& hearing);
-  // As WorkerProcess::Ask, within the time that the request leaves.
+  // As WorkerProcess::SetUp and Ask, within the time that the request leaves.
+  WorkerProcess::Outcome SetUp(WorkerProcess& worker, const WorkerSetup& setup,
+                               double seconds) const;
   WorkerProcess::Outcome Ask(Hearing& hearing, const WorkerRequest& request, double seconds);
   double RunTimeout(const Hearing& hearing) const;
   // Below what nothing of the device could be, by bytes and by operations.
   double BytesFloorNs(const Task& task);
-  double OperationsFloorNs(const Task& task);
   double SecondsLeft() const;
   static Finding OutOfTime();
   const MachineFacts& Facts();

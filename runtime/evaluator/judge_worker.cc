@@ -29,13 +29,6 @@ constexpr double kLeastGpuRunSeconds = 1;
 // does.
 constexpr double kGpuCopyBytesPerSecond = 5e8;
 
-// The most that units for matrix products do beside the multiply-adds that are measured: 15 times
-// as much on 16-bit operands on compute capability 9.0, 30 on 10.0; half of that on TF32; twice on
-// f64. A floor must not be too high.
-constexpr double kSixteenBitUnits = 32;
-constexpr double kTf32Units = 16;
-constexpr double kF64Units = 2;
-
 // A look at what others use of the processors, and how long one that found them idle is trusted.
 constexpr int64_t kLookNs = 50'000'000;
 constexpr int64_t kTrustNs = 1'000'000'000;
@@ -131,8 +124,7 @@ Judge::MaybeFinding Judge::StartOwnWorker(Hearing& hearing) {
   }
   hearing.own = *std::move(worker);
   hearing.worker = &hearing.own;
-  auto outcome = hearing.worker->SetUp(
-      setup, std::min(kSetUpSeconds + RunTimeout(hearing), std::max(SecondsLeft(), 0.0)));
+  auto outcome = SetUp(*hearing.worker, setup, kSetUpSeconds + RunTimeout(hearing));
   if (!outcome.finding && !outcome.reply.message.empty()) {
     Log(LogLevel::kDebug, "the sandbox lacks: " + outcome.reply.message);
   }
@@ -158,7 +150,7 @@ Judge::MaybeFinding Judge::TakeSeat(Hearing& hearing) {
                      "no GPU worker could be started: " + worker.status().message()};
     }
     seat_.emplace(Seat{*std::move(worker), setup.canonical, trials, 0});
-    auto ready = seat_->worker.SetUp(setup, std::min(seconds, std::max(SecondsLeft(), 0.0)));
+    auto ready = SetUp(seat_->worker, setup, seconds);
     if (ready.finding) {
       EndWorker();
       ready.finding->detail = "the GPU worker: " + ready.finding->detail;
@@ -216,6 +208,17 @@ double Judge::SecondsLeft() const {
   return deadline_ns_ == 0 ? INFINITY : static_cast<double>(deadline_ns_ - MonotonicNs()) * 1e-9;
 }
 
+WorkerProcess::Outcome Judge::SetUp(WorkerProcess& worker, const WorkerSetup& setup,
+                                    double seconds) const {
+  const double left = SecondsLeft();
+  if (left <= 0) return {OutOfTime(), {}};
+  auto outcome = worker.SetUp(setup, std::min(seconds, left));
+  if (left < seconds && outcome.finding && outcome.finding->verdict == Verdict::kTimedOut) {
+    outcome.finding = OutOfTime();
+  }
+  return outcome;
+}
+
 WorkerProcess::Outcome Judge::Ask(Hearing& hearing, const WorkerRequest& request, double seconds) {
   const double left = SecondsLeft();
   if (left <= 0) return {OutOfTime(), {}};
@@ -238,21 +241,6 @@ double Judge::BytesFloorNs(const Task& task) {
   MachineFacts bytes_only = Facts();
   bytes_only.flops_f32 = bytes_only.flops_f64 = 0;
   return RooflineFloorNs(task, bytes_only);
-}
-
-double Judge::OperationsFloorNs(const Task& task) {
-  MachineFacts facts = Facts();
-  facts.copy_gbps = 0;
-  if (OnGpu()) {
-    bool narrow = true;  // every tensor
-    for (int i = 0; i < task.bound_count; ++i) {
-      narrow &= SizeOf(task.tensors[static_cast<size_t>(i)].dtype) < 4;
-    }
-    const bool tf32 = task.contract.arithmetic == Arithmetic::kTf32;
-    facts.flops_f32 *= narrow ? kSixteenBitUnits : tf32 ? kTf32Units : 1;
-    facts.flops_f64 *= kF64Units;
-  }
-  return RooflineFloorNs(task, facts);
 }
 
 }  // namespace hiera

@@ -8,8 +8,10 @@
 namespace hiera {
 
 // max(bytes / copy rate, flops / peak) in nanoseconds, at the machine's measured rates. Bytes bound
-// only what does not fit the last-level cache: below that the copy rate of memory is no bound. 0
-// where nothing bounds the task or the machine has not been measured.
+// only what does not fit the last-level cache: below that the copy rate of memory is no bound. On a
+// GPU the measured peak is that of plain multiply-adds; what may hold a matrix product, whose
+// contract or types admit the units made for those, is bounded by what they do at most. 0 where
+// nothing bounds the task or the machine has not been measured.
 double RooflineFloorNs(const Task& task, const MachineFacts& machine);
 
 }  // namespace hiera
