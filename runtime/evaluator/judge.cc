@@ -98,6 +98,7 @@ MachineReport Judge::Machine() {
     facts.flops_f64 = std::max(facts.flops_f64, machine_->facts.flops_f64);
   }
   machine_ = report;
+  if (OnGpu() && !report.facts.IsGpu()) return report;  // to be tried again by the next evaluator
   const Status kept = WriteFile(options_.work_path + "/machine", EncodeFrame(report));
   if (!kept.ok()) Log(LogLevel::kWarning, kept.message());
   return report;
@@ -136,6 +137,8 @@ Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
   int64_t used = prepared.ok() ? (*prepared)->memory_bytes() : limit;
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     used += (*at)->memory_bytes();
+    // A worker that is kept holds the memory of the task it was started on.
+    if (used > limit && seat_ && seat_->canonical == (*at)->canonical()) EndWorker();
     at = used > limit ? tasks_.erase(at) : std::next(at);
   }
   if (!prepared.ok()) return prepared.status();

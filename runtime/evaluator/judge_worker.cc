@@ -226,11 +226,15 @@ WorkerProcess::Outcome Judge::Ask(Hearing& hearing, const WorkerRequest& request
   const int64_t charged_ns = hearing.worker->ProcessorNs();
   auto outcome = hearing.worker->Ask(request, std::min(seconds, left));
   // A worker that is gone can't say; one thread of it was busy all the time, as far as is known. A
-  // GPU is taken for busy as long as its worker is.
+  // GPU is taken for busy as long as its worker is, unless it only loads code.
   const int64_t now_ns = hearing.worker->ProcessorNs();
   const double wall_ns = static_cast<double>(MonotonicNs() - begin_ns);
   const double used_ns = now_ns > 0 ? static_cast<double>(now_ns - charged_ns) : wall_ns;
-  duty_.Charge(OnGpu() ? wall_ns : used_ns / device_.parallelism());
+  if (!OnGpu()) {
+    duty_.Charge(used_ns / device_.parallelism());
+  } else if (request.kind != WorkerRequest::Kind::kLoad) {
+    duty_.Charge(wall_ns);
+  }
   if (left < seconds && outcome.finding && outcome.finding->verdict == Verdict::kTimedOut) {
     outcome.finding = OutOfTime();
   }
