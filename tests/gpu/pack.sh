@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# pack.sh [BUILD [FOLDER]]: puts the GPU tests, the product, its samples and the shared libraries that
-# they need into FOLDER (default dist/gpu), so that they run on a machine that has a GPU but no build:
-# bash FOLDER/run.sh, bash FOLDER/product.sh. Needs patchelf.
+# pack.sh [BUILD [FOLDER]]: puts the GPU tests, the product, its samples and the shared libraries
+# that they need into FOLDER (default dist/gpu), so that they run on a machine that has a GPU but no
+# build: bash FOLDER/run.sh, bash FOLDER/product.sh. Needs patchelf.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(realpath "${1:-$root/build}")
@@ -14,6 +14,8 @@ for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generat
   strip -o "$folder/$program" "$build/bin/$program"
 done
 strip -o "$folder/libhiera.so.0" "$build/bin/libhiera.so.0"
+# shellcheck disable=SC2016  # the dynamic linker knows what $ORIGIN is
+patchelf --set-rpath '$ORIGIN/lib' "$folder/hiera-evaluator"
 # What the tests link beside libc, for a machine whose own are older.
 for program in "$folder"/gpu_* "$folder"/library_* "$folder"/hiera-evaluator; do
   ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
