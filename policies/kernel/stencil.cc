@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "policies/kernel/stencil_text.h"
 #include "stencil_templates.h"
 
 namespace hiera {
@@ -11,65 +12,22 @@ namespace {
 
 constexpr size_t kFusePerRound = 2;  // plans of one fuse depth in the first round
 
-template <class Values>
-std::string List(const Values& values) {
-  std::string text = "{";
-  for (size_t i = 0; i < values.size(); ++i) {
-    text += (i ? ", " : "") + std::to_string(values[i]);
-  }
-  return text + "}";
-}
-
-std::string RuleName(Outside rule) {
-  switch (rule) {
-    case Outside::kZero:
-      return "Rule::kZero";
-    case Outside::kClamp:
-      return "Rule::kClamp";
-    case Outside::kWrap:
-      return "Rule::kWrap";
-    case Outside::kKeep:
-    case Outside::kRefuse:
-      break;  // no cell that is computed reads outside
-  }
-  return "Rule::kKeep";
-}
-
-std::string CellText(const StencilTask& stencil) {
-  const std::string type = stencil.dtype == DType::kF32 ? "float" : "double";
-  std::string text = "struct Cell {\n  using Type = " + type + ";\n";
-  text += "  static constexpr int kSources = " + std::to_string(stencil.sources.size()) + ";\n";
-  text += "  static constexpr int kScalars = " + std::to_string(stencil.scalars.size()) + ";\n";
-  text += "  static constexpr int kRows = " + std::to_string(stencil.rows.size()) + ";\n";
-  text += "  static constexpr RowRead kRow[] = {";
-  for (const StencilTask::Row& row : stencil.rows) {
-    text += "\n      " + List(std::vector<int64_t>{row.source, row.d0, row.d1, row.low, row.high}) +
-            ",";
-  }
-  text += "};\n  template <class R>\n  static inline typename R::Value At(const R& u, const " +
-          type + "* s) {\n    (void)s;\n    ";
-  for (size_t i = 0; i < stencil.cell.size(); ++i) {
-    text += stencil.cell[i];
-    if (stencil.cell[i] == '\n') text += i + 1 < stencil.cell.size() ? "    " : "  ";
-  }
-  return text + "}\n};\n";
-}
-
 std::string PlanText(const StencilTask& stencil, const StencilPlan& plan) {
-  std::string text = "struct Plan {\n  static constexpr long kExtent[] = " + List(stencil.extent) +
-                     ", kBegin[] = " + List(stencil.begin) + ", kEnd[] = " + List(stencil.end) +
-                     ";\n  static constexpr SourceShape kSource[] = {";
+  std::string text =
+      "struct Plan {\n  static constexpr long kExtent[] = " + ListText(stencil.extent) +
+      ", kBegin[] = " + ListText(stencil.begin) + ", kEnd[] = " + ListText(stencil.end) +
+      ";\n  static constexpr SourceShape kSource[] = {";
   for (const StencilTask::Source& source : stencil.sources) {
-    text += "\n      {" + std::to_string(source.tensor) + ", " + RuleName(source.rule) + ", " +
-            List(source.extent) + ", " + List(source.stride) + "},";
+    text += "\n      {" + std::to_string(source.tensor) + ", " + StencilRuleText(source.rule) +
+            ", " + ListText(source.extent) + ", " + ListText(source.stride) + "},";
   }
   std::vector<int> scalars = stencil.scalars;
   if (scalars.empty()) scalars.push_back(0);  // an array has at least one entry
-  text += "};\n  static constexpr int kScalar[] = " + List(scalars) +
+  text += "};\n  static constexpr int kScalar[] = " + ListText(scalars) +
           ", kOutput = " + std::to_string(stencil.output) +
-          ";\n  static constexpr long kStride[] = " + List(stencil.stride) +
+          ";\n  static constexpr long kStride[] = " + ListText(stencil.stride) +
           ", kSteps = " + std::to_string(stencil.steps) + ", kFuse = " + std::to_string(plan.fuse) +
-          ", kTile[] = " + List(plan.tile) +
+          ", kTile[] = " + ListText(plan.tile) +
           ";\n  static constexpr int kSlots = " + std::to_string(plan.slots) +
           ", kUnroll = " + std::to_string(plan.unroll) +
           ", kPrefetch = " + std::to_string(plan.prefetch) + ";\n};\n";
@@ -109,7 +67,7 @@ std::string StencilTemplates() {
 std::string StencilInstance(const StencilTask& stencil, const StencilPlan& plan,
                             const std::string& entry) {
   return "\nnamespace hiera_stencil {\nnamespace {\nnamespace for_" + entry + " {\n" +
-         CellText(stencil) + PlanText(stencil, plan) +
+         StencilCellText(stencil) + PlanText(stencil, plan) +
          "static_assert(Layout<Cell, Plan>::kWorkspaceBytes == " +
          std::to_string(StencilWorkspaceBytes(stencil, plan)) + ");\n}  // namespace for_" + entry +
          "\n}  // namespace\n}  // namespace hiera_stencil\n\n" +

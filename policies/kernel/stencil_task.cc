@@ -286,6 +286,7 @@ Result<StencilTask> MapStencil(const Task& task) {
   stencil.output = output;
   stencil.steps = task.formula.steps;
   stencil.workspace_limit = task.contract.workspace_bytes;
+  stencil.alignment = task.contract.alignment;
   const StencilTask::Source out = SourceOf(mapping, output);
   stencil.extent = stencil.end = out.extent;
   stencil.stride = out.stride;

@@ -36,6 +36,9 @@ struct alignas(16) float4 {
 struct alignas(8) float2 {
   float x, y;
 };
+struct alignas(16) double2 {
+  double x, y;
+};
 
 // Of the compiler's own kind: a thread_local that another file defines is reached through a
 // function that the undefined-behaviour sanitizer takes for null.
@@ -93,6 +96,10 @@ T __shfl_down_sync(unsigned, T value, unsigned delta, int width = 32) {
 template <typename T>
 T __ldg(const T* address) {
   return *address;
+}
+template <typename T>
+void __stcs(T* address, T value) {
+  *address = value;
 }
 
 #endif  // HIERA_TESTS_CUDA_SHIM_CUDA_SHIM_H_
