@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <algorithm>
 #include <array>
@@ -12,18 +13,23 @@
 #include <iterator>
 #include <vector>
 
-// Saves the registers that a call keeps, and the stack pointer in *from; goes on at `to`.
+// Saves the registers that a call keeps, and the stack pointer in *from; goes on at `to`. What is
+// left for good goes on at hiera_fake_resume, with `to` for a stack pointer.
 asm(".pushsection .text\n"
     ".type hiera_fake_switch, @function\n"
     "hiera_fake_switch:\n"
     "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
     "  movq %rsp, (%rdi)\n"
     "  movq %rsi, %rsp\n"
+    "hiera_fake_resume:\n"
     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
     "  ret\n"
     ".size hiera_fake_switch, . - hiera_fake_switch\n"
     ".popsection\n");
-extern "C" void hiera_fake_switch(void** from, void* to) __attribute__((visibility("hidden")));
+extern "C" {
+void hiera_fake_switch(void** from, void* to) __attribute__((visibility("hidden")));
+extern const char hiera_fake_resume[] __attribute__((visibility("hidden")));
+}
 
 namespace hiera::fake_cuda {
 namespace {
@@ -197,9 +203,9 @@ CUresult ErrorOf(int signal, const siginfo_t& info) {
   }
 }
 
-// Leaves the fiber for good: the scheduler goes on behind its Resume. What is not a kernel's fault
-// goes back to whoever handled it before.
-void OnFault(int signal, siginfo_t* info, void*) {
+// Leaves the fiber for good: where the handler returns to is behind the scheduler's Resume. What is
+// not a kernel's fault goes back to whoever handled it before.
+void OnFault(int signal, siginfo_t* info, void* context) {
   if (!now.in_fiber || pthread_equal(now.thread, pthread_self()) == 0) {
     for (size_t i = 0; i < std::size(kFaults); ++i) {
       if (kFaults[i] == signal) sigaction(signal, &before[i], nullptr);
@@ -208,8 +214,9 @@ void OnFault(int signal, siginfo_t* info, void*) {
   }
   now.fault = ErrorOf(signal, *info);
   now.in_fiber = false;
-  void* lost = nullptr;
-  hiera_fake_switch(&lost, now.scheduler);
+  greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  registers[REG_RSP] = reinterpret_cast<greg_t>(now.scheduler);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(hiera_fake_resume);
 }
 
 // While it lives, faults of this thread's kernels come to OnFault, on a stack of their own: a
@@ -222,7 +229,7 @@ class FaultCatcher {
     sigaltstack(&stack, &stack_before_);
     struct sigaction action = {};
     action.sa_sigaction = OnFault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (size_t i = 0; i < std::size(kFaults); ++i) sigaction(kFaults[i], &action, &before[i]);
   }
   ~FaultCatcher() {
