@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "policies/kernel/cuda_stencil.h"
 #include "policies/kernel/fused/cuda_row_writer.h"
 #include "runtime/device/cuda/facts.h"
 #include "runtime/evaluator/device_compiler.h"
@@ -20,7 +23,50 @@ Result<std::string> Architecture() {
          (facts->major >= 9 ? "a" : "");
 }
 
+// What the model rests on. The copy rate, which only scales it, is that of an H200.
+MachineFacts ModelFacts() {
+  MachineFacts machine;
+  machine.copy_gbps = 4200;
+  const auto driver = cuda::MachineDriver();
+  if (!driver.ok()) return machine;
+  const auto facts = cuda::ChooseDevice(**driver, "cuda:0");
+  if (!facts.ok()) return machine;
+  machine.threads = facts->multiprocessors;
+  machine.l3_bytes = facts->l2_bytes;
+  return machine;
+}
+
+constexpr CudaSweepOptions kFlatSweeps[] = {
+    {4, 128, 1, 16, 1, true}, {4, 256, 1, 8, 1, true},   {4, 64, 4, 1, 0, true},
+    {4, 64, 4, 4, 2, true},   {4, 128, 1, 16, 1, false}, {4, 256, 1, 32, 2, true},
+    {1, 128, 1, 8, 4, true},
+};
+constexpr CudaSweepOptions kDeepSweeps[] = {
+    {4, 32, 8, 16, 1, true}, {4, 64, 8, 32, 1, true},  {4, 128, 4, 32, 1, true},
+    {4, 32, 8, 64, 2, true}, {4, 64, 4, 16, 1, false}, {4, 128, 2, 16, 2, true},
+    {1, 32, 8, 16, 4, true},
+};
+
 }  // namespace
+
+std::vector<GeneratedForm> SweepForms(const Task& task, size_t most) {
+  const Result<StencilTask> stencil = MapStencil(task);
+  if (!stencil.ok()) return {};
+  std::vector<CudaSweepOptions> all = EnumerateSweeps(*stencil, ModelFacts());
+  all.resize(std::min<size_t>(all.size(), 1));
+  const bool flat = stencil->extent[1] == 1;
+  for (CudaSweepOptions options : flat ? kFlatSweeps : kDeepSweeps) {
+    options.neighbours = std::min(options.neighbours, WidestSweep(*stencil));
+    if (std::find(all.begin(), all.end(), options) == all.end()) all.push_back(options);
+  }
+  std::vector<GeneratedForm> forms;
+  for (const CudaSweepOptions& options : all) {
+    if (forms.size() == most) break;
+    Result<CudaSource> source = WriteCudaSweep(*stencil, options);
+    if (source.ok()) forms.push_back({"sweep " + PlanName(options), std::move(source)});
+  }
+  return forms;
+}
 
 std::vector<GeneratedForm> GeneratedForms(const Task& task) {
   std::vector<GeneratedForm> forms;
@@ -45,6 +91,7 @@ std::vector<GeneratedForm> GeneratedForms(const Task& task) {
       add("rows 256 by 1", WriteCudaRows(task, *program, {256, 1, 1}));
     }
   }
+  for (GeneratedForm& sweep : SweepForms(task, 4)) forms.push_back(std::move(sweep));
   return forms;
 }
 

@@ -21,6 +21,10 @@ struct GeneratedForm {
 // left out.
 std::vector<GeneratedForm> GeneratedForms(const Task& task);
 
+// Where the task is a stencil: the sweep that the model likes best on this GPU, and others beside
+// it, so that a wrong model shows.
+std::vector<GeneratedForm> SweepForms(const Task& task, size_t most);
+
 // Errors: the compiler's or the device's.
 Result<std::unique_ptr<Executable>> MakeGenerated(Device& device, const Task& task,
                                                   const CudaSource& source, bool optimised);

@@ -7,6 +7,7 @@
 #include "tests/gpu/generated_code.h"
 #include "tests/gpu/gpu.h"
 #include "tests/unit/device/interpreted_formulas.h"
+#include "tests/unit/policies/sweep_cases.h"
 
 namespace hiera {
 namespace {
@@ -45,6 +46,38 @@ TEST_P(GpuGeneratedTest, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, GpuGeneratedTest, testing::ValuesIn(FormulaGroups()),
                          [](const auto& group) { return std::string(group.param.name); });
+
+// Stencils in vectors of 16 bytes, which need their promise. What each computes is tested on a CPU
+// too; so every third tells whether a GPU agrees.
+TEST(GpuSweepTest, AgreesWithTheReference) {
+  const std::string why = gpu::WhyNone();
+  if (!why.empty()) GTEST_SKIP() << why;
+  const auto compiler = DeviceCompiler::Open();
+  if (!compiler.ok()) GTEST_SKIP() << compiler.status().message();
+  gpu::UsePrimary();
+  const std::unique_ptr<Device> device = *MakeCudaDevice("cuda:0");
+  CUstream stream = nullptr;
+  gpu::Check(gpu::Cuda().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
+  size_t turn = 0;
+  for (const SweepGroup& group : SweepGroups()) {
+    for (const SweepCase& sweep : group.cases()) {
+      if (turn++ % 3 != 0) continue;
+      const Task task = *ParseTask(sweep.text);
+      const auto make = [&](const Task& made_of) -> Result<std::unique_ptr<Executable>> {
+        const auto source = WriteCudaSweep(*MapStencil(made_of), sweep.options);
+        if (!source.ok()) return source.status();
+        auto made = gpu::MakeGenerated(*device, made_of, *source, false);
+        if (!made.ok()) return made;
+        return std::unique_ptr<Executable>(
+            std::make_unique<gpu::OnDevice>(*std::move(made), made_of, 256, stream));
+      };
+      EXPECT_EQ(InterpretedCase(task, 17).Check(make, 2), "")
+          << group.name << " " << PlanName(sweep.options) << "\n"
+          << sweep.text;
+    }
+  }
+  EXPECT_GT(turn, 60u);
+}
 
 }  // namespace
 }  // namespace hiera

@@ -1,8 +1,9 @@
 // Measures on a real GPU, and prints as tables: what the interpreter and generated code do of the
 // copy rate and of the multiply-adds, and what a launch through a plan costs the host beside the
-// launch alone.
+// launch alone. One table alone: gpu_rates interpreted, generated, sweeps or launches.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "runtime/base/clock.h"
@@ -92,6 +93,19 @@ void Interpreted(Device& device, const char* name, const char* text, double copy
   PrintRow(device, name, *task, **made, Operands(*task), copy_gbps);
 }
 
+void PrintForms(Device& device, const std::string& name, const Task& task,
+                const std::vector<gpu::GeneratedForm>& forms, double copy_gbps) {
+  const Operands operands(task);
+  for (const gpu::GeneratedForm& form : forms) {
+    const auto made = gpu::MakeGenerated(device, task, *form.source, true);
+    if (made.ok()) {
+      PrintRow(device, name + ": " + form.name, task, **made, operands, copy_gbps);
+    } else {
+      printf("| %s: %s | %s |\n", name.c_str(), form.name.c_str(), made.status().message().c_str());
+    }
+  }
+}
+
 // Every form that the generators write.
 void Generated(Device& device, const std::string& name, const char* text, double copy_gbps) {
   const Result<Task> task = ParseTask(text);
@@ -99,15 +113,35 @@ void Generated(Device& device, const std::string& name, const char* text, double
     printf("| %s | %s |\n", name.c_str(), task.status().message().c_str());
     return;
   }
-  const Operands operands(*task);
-  for (const gpu::GeneratedForm& form : gpu::GeneratedForms(*task)) {
-    const auto made = gpu::MakeGenerated(device, *task, *form.source, true);
-    if (made.ok()) {
-      PrintRow(device, name + ": " + form.name, *task, **made, operands, copy_gbps);
-    } else {
-      printf("| %s: %s | %s |\n", name.c_str(), form.name.c_str(), made.status().message().c_str());
-    }
-  }
+  PrintForms(device, name, *task, gpu::GeneratedForms(*task), copy_gbps);
+}
+
+constexpr const char* kStar2 =
+    "[8192,8192]; v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])";
+constexpr const char* kStar3 =
+    "[512,512,512]; v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + "
+    "u[i,j+1,k] + u[i,j,k-1] + u[i,j,k+1])";
+
+struct Star {
+  const char *name, *type, *shape, *formula;
+  size_t sweeps;  // that are measured
+};
+constexpr Star kStars[] = {
+    {"star2d1r f32 8192^2", "f32", "[8192,8192]", kStar2, 8},
+    {"star3d1r f32 512^3", "f32", "[512,512,512]", kStar3, 8},
+    {"star2d1r f64 8192^2", "f64", "[8192,8192]", kStar2, 4},
+    {"star3d1r f64 512^3", "f64", "[512,512,512]", kStar3, 4},
+};
+
+// Plain tiles, and sweeps beside them.
+void Swept(Device& device, const Star& star, double copy_gbps) {
+  const std::string grid = std::string(star.type) + star.shape;
+  const Task task = *ParseTask("tensor u: " + grid + " outside keep; tensor v: " + star.type +
+                               star.formula + "; contract align=16");
+  std::vector<gpu::GeneratedForm> forms = gpu::SweepForms(task, star.sweeps);
+  forms.push_back(
+      {"loops tile 64x4 of 4", WriteCudaLoops(task, {.threads = 256, .tile = 64, .rows = 4})});
+  PrintForms(device, star.name, task, forms, copy_gbps);
 }
 
 template <typename Work>
@@ -216,16 +250,10 @@ constexpr Row kGenerated[] = {
      "y[i,j] = gelu(x[i,j] + b[j])"},
     {"row sums f32 16384x16384",
      "tensor x: f32[16384,16384]; tensor y: f32[16384]; y[i] = sum(j: x[i,j])"},
-    {"star2d1r f32 8192^2, keep",
-     "tensor u: f32[8192,8192] outside keep; tensor v: f32[8192,8192]; "
-     "v[i,j] = 0.5*u[i,j] + 0.125*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1])"},
-    {"star3d1r f32 512^3, keep",
-     "tensor u: f32[512,512,512] outside keep; tensor v: f32[512,512,512]; "
-     "v[i,j,k] = 0.4*u[i,j,k] + 0.1*(u[i-1,j,k] + u[i+1,j,k] + u[i,j-1,k] + u[i,j+1,k] + "
-     "u[i,j,k-1] + u[i,j,k+1])"},
 };
 
-int Main() {
+// `only` names a table; null: all.
+int Main(const char* only) {
   const std::string why = gpu::WhyNone();
   if (!why.empty()) {
     printf("nothing measured: %s\n", why.c_str());
@@ -235,16 +263,27 @@ int Main() {
   const auto device = *MakeCudaDevice("cuda:0");
   printf("%s", device->fingerprint().Text().c_str());
   const double copy = CopyGbps(*device);
-  printf("copy: %.0f GB/s read and written\n\n", copy);
-  printf("| interpreted | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n");
-  for (const Row& row : kInterpreted) Interpreted(*device, row.name, row.text, copy);
-  printf("\n| generated | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n");
-  for (const Row& row : kGenerated) Generated(*device, row.name, row.text, copy);
-  Launches(*device);
+  printf("copy: %.0f GB/s read and written\n", copy);
+  const auto wanted = [&](const char* table) {
+    if (only != nullptr && std::strcmp(only, table) != 0) return false;
+    if (std::strcmp(table, "launches") == 0) return true;
+    printf("\n| %s | us | GB/s | of copy | GFLOP/s |\n| --- | --- | --- | --- | --- |\n", table);
+    return true;
+  };
+  if (wanted("interpreted")) {
+    for (const Row& row : kInterpreted) Interpreted(*device, row.name, row.text, copy);
+  }
+  if (wanted("generated")) {
+    for (const Row& row : kGenerated) Generated(*device, row.name, row.text, copy);
+  }
+  if (wanted("sweeps")) {
+    for (const Star& star : kStars) Swept(*device, star, copy);
+  }
+  if (wanted("launches")) Launches(*device);
   return 0;
 }
 
 }  // namespace
 }  // namespace hiera
 
-int main() { return hiera::Main(); }
+int main(int argc, char** argv) { return hiera::Main(argc > 1 ? argv[1] : nullptr); }
