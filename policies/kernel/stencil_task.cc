@@ -28,12 +28,15 @@ struct Mapping {
 
 std::string Quoted(const std::string& name) { return "\"" + name + "\""; }
 
-std::vector<bool> Reachable(const Formula& formula) {
+// What the formula needs; with `always`, only what it needs whatever its selects choose.
+std::vector<bool> Reachable(const Formula& formula, bool always) {
   std::vector<bool> reachable(formula.nodes.size(), false);
   reachable[formula.statements[0].root] = true;
   for (int n = formula.statements[0].root; n >= 0; --n) {
     if (!reachable[n]) continue;
-    for (int operand : formula.nodes[n].operands) reachable[operand] = true;
+    const Node& node = formula.nodes[n];
+    const size_t count = always && node.op == Op::kSelect ? 1 : node.operands.size();
+    for (size_t o = 0; o < count; ++o) reachable[node.operands[o]] = true;
   }
   return reachable;
 }
@@ -94,13 +97,20 @@ Result<Read> FindOffset(const Task& task, int n) {
 }
 
 Status CollectReads(const Task& task, Mapping* mapping) {
-  const std::vector<bool> reachable = Reachable(task.formula);
+  const std::vector<bool> reachable = Reachable(task.formula, false);
+  const std::vector<bool> always = Reachable(task.formula, true);
   bool offset = false;
   for (size_t n = 0; n < reachable.size(); ++n) {
     if (!reachable[n] || task.formula.nodes[n].op != Op::kLoad) continue;
     Result<Read> read = FindOffset(task, static_cast<int>(n));
     if (!read.ok()) return read.status();
     for (int64_t d : read->offset) offset |= d != 0;
+    const TensorSpec& tensor = task.tensors[read->tensor];
+    if (tensor.outside == Outside::kKeep && !always[n]) {
+      return Unsupported("a select decides whether " + Quoted(tensor.name) +
+                         ", whose rule is keep, is read; the stencil template keeps a cell where "
+                         "any of its reads lies outside");
+    }
     mapping->reads.push_back(*std::move(read));
   }
   if (!offset && task.formula.steps == 1) {

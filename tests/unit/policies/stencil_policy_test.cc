@@ -60,6 +60,8 @@ TEST(StencilPolicy, RefusesWithTheReason) {
       {"tensor u: f32[8, 8, 8, 8] outside zero\ntensor v: f32[8, 8, 8, 8]\n"
        "v[i,j,k,l] = u[i-1,j,k,l] + u[i,j-1,k,l] + u[i,j,k-1,l] + u[i,j,k,l-1]",
        "covers three"},
+      {"tensor u: f32[64] outside keep\ntensor v: f32[64]\nv[i] = select(u[i] < 0, u[i-1], u[i+1])",
+       "a select decides whether \"u\", whose rule is keep, is read"},
   };
   for (const auto& [text, reason] : refused) {
     const Proposal proposal = Propose(text);
