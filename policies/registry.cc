@@ -1,6 +1,7 @@
 #include "policies/framework/cuda_loops_policy.h"
 #include "policies/framework/framework_policy.h"
 #include "policies/kernel/cuda_fused_policy.h"
+#include "policies/kernel/cuda_stencil_policy.h"
 #include "policies/kernel/fused_policy.h"
 #include "policies/kernel/gemm/gemm_policy.h"
 #include "policies/kernel/stencil.h"
@@ -20,6 +21,7 @@ const std::vector<const Policy*>& HostPolicies() {
 const std::vector<const Policy*>& CudaPolicies() {
   static const std::vector<const Policy*>& policies = *new std::vector<const Policy*>{
       new CudaLibraryPolicy,
+      new CudaStencilPolicy,
       new CudaFusedPolicy,
       new CudaLoopsPolicy,
   };

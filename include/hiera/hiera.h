@@ -163,8 +163,10 @@ typedef struct hiera_contract {
   uint64_t workspace_bytes; /* the most a variant may use; 0: 1 GiB; UINT64_MAX: none at all */
   uint32_t deterministic;   /* 1: two runs on equal inputs give equal bits */
   uint32_t finite_only;     /* 1: inputs hold no NaN and no infinity */
-  uint32_t alignment;       /* bytes that every pointer is aligned to: 0 (its element) or 16 */
-  uint32_t reserved;        /* 0 */
+  uint32_t alignment; /* bytes that every pointer is aligned to: 16; 1: its element; 0: what is
+                       * usual on the device: 16 on a GPU, the element on the host. Runs with
+                       * pointers less aligned are right too, but stay with the baseline */
+  uint32_t reserved;  /* 0 */
 } hiera_contract;
 #define HIERA_CONTRACT_INIT \
   { (uint32_t)sizeof(hiera_contract), 0, 0, 0, 0.0, 0, 0, 0, 0, 0 }

@@ -79,6 +79,9 @@ Result<std::unique_ptr<Slot>> Engine::MakeSlot(Task task, std::string canonical,
 }
 
 Result<Operator> Engine::CreateOp(Task task, hiera_baseline_fn function, void* user) {
+  int64_t& alignment = task.contract.alignment;
+  if (alignment == 0) alignment = parts_.device->usual_alignment();
+  if (alignment == 1) alignment = 0;  // one spelling of the element's
   std::string canonical = CanonicalText(task);
   const Hash128 key = TaskKey(canonical, parts_.device->fingerprint().Text());
   if (function == nullptr) user = nullptr;

@@ -59,6 +59,9 @@ class Device {
   // Which of several equal devices it is, so that another process can choose the same one:
   // "GPU-..."; empty on the host. No part of the fingerprint.
   virtual std::string_view uuid() const { return {}; }
+  // Bytes that pointers of a task are taken to be aligned to where its contract says nothing: what
+  // every allocation there has; 0: the element. A run with others is the baseline's.
+  virtual int64_t usual_alignment() const { return 0; }
   // Threads that one run can use on the host; multiprocessors on a GPU.
   virtual int parallelism() const = 0;
 

@@ -66,9 +66,9 @@ Status Validate(const Contract& contract) {
     return InvalidArgument("contract.workspace_bytes is " +
                            std::to_string(contract.workspace_bytes) + " (0 to 2^62 - 1)");
   }
-  if (contract.alignment != 0 && contract.alignment != kWideAlignment) {
+  if (contract.alignment != 0 && contract.alignment != 1 && contract.alignment != kWideAlignment) {
     return InvalidArgument("contract.alignment is " + std::to_string(contract.alignment) +
-                           " (0 or 16)");
+                           " (0, 1 or 16)");
   }
   return {};
 }

@@ -42,7 +42,7 @@ struct Contract {
   bool deterministic = false;                  // two runs on equal inputs give equal bits
   bool special_values = true;                  // NaN and infinities among the inputs are honoured
   int64_t workspace_bytes = int64_t{1} << 30;  // the most that a variant may ask for; 0: none
-  int64_t alignment = 0;  // bytes every pointer is aligned to: 0 (its element) or 16
+  int64_t alignment = 0;  // bytes every pointer is aligned to: 16, 1 (its element), 0 (as usual)
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };

@@ -60,21 +60,24 @@ class GpuSwapTest : public testing::Test {
     return info;
   }
 
-  // Runs the operator on tensors of `count` elements each and compares it with the reference.
-  void ExpectRight(hiera_op* op, size_t count) {
+  // Runs the operator on tensors of `count` elements each, which begin `shift` elements into their
+  // allocations, and compares it with the reference.
+  void ExpectRight(hiera_op* op, size_t count, size_t shift = 0) {
     std::vector<float> in(count), out(count, -5), expected(count, -5);
     for (size_t i = 0; i < count; ++i) in[i] = std::sin(static_cast<float>(i) * 0.37f);
     void* const host[] = {in.data(), expected.data()};
     ASSERT_EQ(hiera_op_reference(op, host, nullptr), HIERA_OK) << hiera_last_error();
-    gpu::Memory from(4 * count), to(4 * count);
-    from.Write(in.data(), 4 * count);
-    to.Write(out.data(), 4 * count);
-    void* const pointers[] = {from.data(), to.data()};
+    in.insert(in.begin(), shift, 0);
+    out.insert(out.begin(), shift, 0);
+    gpu::Memory from(4 * in.size()), to(4 * in.size());
+    from.Write(in.data(), 4 * in.size());
+    to.Write(out.data(), 4 * in.size());
+    void* const pointers[] = {from.data() + 4 * shift, to.data() + 4 * shift};
     ASSERT_EQ(hiera_op_run(op, pointers, nullptr, stream_), HIERA_OK) << hiera_last_error();
     Check(Cuda().cuStreamSynchronize(stream_), "wait");
-    to.Read(out.data(), 4 * count);
+    to.Read(out.data(), 4 * in.size());
     for (size_t i = 0; i < count; ++i) {
-      ASSERT_NEAR(out[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << i;
+      ASSERT_NEAR(out[i + shift], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << i;
     }
   }
 
@@ -103,7 +106,15 @@ TEST_F(GpuSwapTest, ASoftmaxIsSwappedAndThenThereFromTheStart) {
   ExpectRight(op, count);
   ASSERT_EQ(hiera_op_settle(op, kMostNs), HIERA_OK) << hiera_last_error() << Explain(op);
   ExpectSwap(op, Explain(op));
+  EXPECT_EQ(Info(op).space, static_cast<uint32_t>(HIERA_SPACE_KERNEL)) << Explain(op);
   ExpectRight(op, count);
+  // Pointers that are less aligned than every allocation of the device are the baseline's.
+  hiera_stats stats = HIERA_STATS_INIT;
+  ASSERT_EQ(hiera_engine_stats(engine, &stats), HIERA_OK);
+  EXPECT_EQ(stats.unfit_runs, 0u);
+  ExpectRight(op, count, 1);
+  ASSERT_EQ(hiera_engine_stats(engine, &stats), HIERA_OK);
+  EXPECT_EQ(stats.unfit_runs, 1u);
   hiera_op_destroy(op);
   hiera_engine_destroy(engine);
 

@@ -25,6 +25,7 @@ class CudaDevice final : public Device {
   std::string_view name() const override { return name_; }
   std::string_view uuid() const override { return state_->facts().uuid; }
   const Fingerprint& fingerprint() const override { return fingerprint_; }
+  int64_t usual_alignment() const override { return kWideAlignment; }
   int parallelism() const override { return state_->facts().multiprocessors; }
 
   Result<std::unique_ptr<Executable>> Load(const Task& task, const LaunchPlan& plan,

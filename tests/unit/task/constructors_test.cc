@@ -310,7 +310,7 @@ TEST(MakeContract, DefaultsAndFaults) {
             "contract.accumulate is 3 (HIERA_F32, HIERA_F64, or 0 for the default)");
   given.accumulate = 0;
   given.alignment = 32;
-  EXPECT_EQ(MakeContract(&given).status().message(), "contract.alignment is 32 (0 or 16)");
+  EXPECT_EQ(MakeContract(&given).status().message(), "contract.alignment is 32 (0, 1 or 16)");
 }
 
 TEST(MakeContract, AccumulatesInTheWidestTensor) {

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "line 2, column 10: contract speed=1: unknown word of a contract (error, "
                   "arithmetic, inputs, accumulate, deterministic, special, workspace or align)"},
         ErrorCase{"contract align=8; y[i] = x[i]",
-                  "line 2, column 1: contract.alignment is 8 (0 or 16)"},
+                  "line 2, column 1: contract.alignment is 8 (0, 1 or 16)"},
         ErrorCase{"tensor d: f64[2]; contract accumulate=f32; y[i] = x[i]",
                   "line 2, column 28: contract accumulate=f32: a tensor is f64 (say "
                   "accumulate=f64, or nothing)"}));
