@@ -18,7 +18,6 @@ constexpr int64_t kMostElements = 0x7fffffff - (1 << 20);  // that offsets of 32
 constexpr int64_t kVectorBytes = 16;                       // the widest access of a thread
 constexpr int64_t kLine = 128;                             // of the second-level cache
 constexpr int64_t kBufferUnit = 256;                       // alignment of buffers in the workspace
-constexpr int64_t kWrittenOut = 64;  // reads of N cells each whose loop is unrolled
 
 int64_t ElementBytes(const StencilTask& stencil) { return stencil.dtype == DType::kF32 ? 4 : 8; }
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -145,7 +144,6 @@ class SweepWriter {
       taps.push_back(ListText(
           std::vector<int64_t>{tap.column, tap.piece, tap.first, tap.last, tap.ahead, tap.base}));
     }
-    const bool written_out = stencil_.work.reads * options_.neighbours <= kWrittenOut;
     const auto list = [](const char* type, const char* name, const std::vector<std::string>& all) {
       return std::string("  static constexpr ") + type + " " + name + "[] = {\n      " +
              Join(all, ",\n      ") + "};\n";
@@ -155,8 +153,7 @@ class SweepWriter {
            ", kBegin[] = " + ListText(stencil_.begin) + ", kEnd[] = " + ListText(stencil_.end) +
            ";\n  static constexpr int kSteps = " + number(stencil_.steps) +
            ", kNeighbours = " + number(options_.neighbours) +
-           ", kMarch = " + number(options_.march) +
-           ", kUnroll = " + number(written_out ? std::min(options_.march, 4) : 1) +
+           ", kMarch = " + number(options_.march) + ", kUnroll = " + number(taps_.unroll) +
            ", kThreads[] = {" + number(options_.threads_x) + ", " + number(options_.threads_y) +
            "};\n  static constexpr bool kStreaming = " + (options_.streaming ? "true" : "false") +
            ";\n" + list("Grid", "kGrid", grids) + list("PieceRead", "kPiece", pieces) +

@@ -122,6 +122,9 @@ std::vector<CudaSweepOptions> EnumerateSweeps(const StencilTask& stencil,
           CudaSweepOptions options{neighbours, threads_x, threads_y, march, ahead, !stays};
           if (longer) options.march = static_cast<int>(stencil.extent[0]);
           if (options.march == 1 && ahead > 0) continue;
+          // Whole groups of planes, where there is more than one.
+          const auto group = static_cast<int>(PlanSweepTaps(stencil, options).unroll);
+          if (!longer) options.march = (march + group - 1) / group * group;
           add(options);
         }
       }

@@ -16,6 +16,8 @@ constexpr int64_t kRegisterUnit = 8;  // by which a thread's registers are given
 constexpr int64_t kOtherRegisters = 24;
 // Held values beyond this leave too few threads to hide latency: half of a thread's most.
 constexpr int64_t kMostHeldWords = 128;
+// Operations of a group of planes, beyond which compiling takes too long.
+constexpr int64_t kWrittenOut = 400;
 
 int64_t Words(const StencilTask& stencil) { return stencil.dtype == DType::kF32 ? 1 : 2; }
 
@@ -44,6 +46,7 @@ class TapPlanner {
     for (size_t c = 0; c < plan_.columns.size(); ++c) PlanTaps(static_cast<int>(c));
     PlanAhead();
     PlanHeld();
+    PlanUnroll();
     const auto count = static_cast<int64_t>(plan_.pieces.size() + plan_.columns.size());
     plan_.registers =
         kOtherRegisters + (plan_.held + 2 * options_.neighbours) * Words(stencil_) + count;
@@ -129,6 +132,16 @@ class TapPlanner {
         tap.ahead = 0;
       }
     }
+  }
+
+  void PlanUnroll() {
+    for (const SweepTaps::Tap& tap : plan_.taps) {
+      if (tap.base < 0) continue;
+      plan_.unroll = std::max(plan_.unroll, tap.last - tap.first + 1 + tap.ahead);
+    }
+    const int64_t plane = (stencil_.work.reads + 4) * options_.neighbours * Words(stencil_);
+    plan_.unroll = std::min({plan_.unroll, std::max<int64_t>(kWrittenOut / plane, 1),
+                             static_cast<int64_t>(options_.march)});
   }
 
   const StencilTask& stencil_;

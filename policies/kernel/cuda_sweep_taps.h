@@ -34,6 +34,9 @@ struct SweepTaps {
   std::vector<Tap> taps;
   int64_t held = 0;       // elements
   int64_t registers = 0;  // of a thread, estimated
+  // Planes of a group that is written out: as many as the longest row of held planes, so that these
+  // change their names and not their registers; fewer where the formula is long.
+  int64_t unroll = 1;
 };
 
 SweepTaps PlanSweepTaps(const StencilTask& stencil, const CudaSweepOptions& options);

@@ -92,6 +92,46 @@ __forceinline__ Pack<double, 2> Fetch(const double* p, Number<2>) {
   return {{v.x, v.y}};
 }
 
+// The same at this very point of the program, where a compiler might move it down to its use.
+#if defined(__CUDACC_RTC__)
+__forceinline__ Pack<float, 1> FetchNow(const float* p, Number<1>) {
+  Pack<float, 1> v;
+  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v.e[0]) : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
+__forceinline__ Pack<float, 2> FetchNow(const float* p, Number<2>) {
+  Pack<float, 2> v;
+  asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];"
+               : "=f"(v.e[0]), "=f"(v.e[1])
+               : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
+__forceinline__ Pack<float, 4> FetchNow(const float* p, Number<4>) {
+  Pack<float, 4> v;
+  asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.e[0]), "=f"(v.e[1]), "=f"(v.e[2]), "=f"(v.e[3])
+               : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
+__forceinline__ Pack<double, 1> FetchNow(const double* p, Number<1>) {
+  Pack<double, 1> v;
+  asm volatile("ld.global.nc.f64 %0, [%1];" : "=d"(v.e[0]) : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
+__forceinline__ Pack<double, 2> FetchNow(const double* p, Number<2>) {
+  Pack<double, 2> v;
+  asm volatile("ld.global.nc.v2.f64 {%0, %1}, [%2];"
+               : "=d"(v.e[0]), "=d"(v.e[1])
+               : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
+#else
+template <class T, class Width>
+__forceinline__ auto FetchNow(const T* p, Width width) {
+  return Fetch(p, width);
+}
+#endif
+
 // Streaming stores leave the second-level cache first: nothing of this launch reads them.
 template <bool Streaming, class V>
 __forceinline__ void Move(V* p, V v) {
@@ -196,7 +236,7 @@ struct Operands {
     return Resolve<R>(at, extent, 1);
   }
 
-  template <int S>
+  template <int S, bool Now = false>
   __forceinline__ auto Load(Index plane) const {
     constexpr Tap tap = Plan::kTap[S];
     constexpr PieceRead piece = Plan::kPiece[tap.piece];
@@ -211,7 +251,13 @@ struct Operands {
       plane = ResolvePlane<grid.rule, tap.first, tap.last>(plane, grid.extent[0], grid.extent[0]);
     }
     const Index at = plane * plane_stride[piece.source] + across[tap.column] + along[tap.piece];
-    Pack<T, piece.width> got = Fetch(source[piece.source] + at, Number<piece.width>{});
+    const T* const from = source[piece.source] + at;
+    Pack<T, piece.width> got;
+    if constexpr (Now) {
+      got = FetchNow(from, Number<piece.width>{});
+    } else {
+      got = Fetch(from, Number<piece.width>{});
+    }
     if constexpr (grid.rule == Rule::kClamp && leaves_row && piece.width > 1) {
       const T first = got.e[0], last = got.e[piece.width - 1];
 #pragma unroll
@@ -236,7 +282,7 @@ struct Operands {
     if constexpr (K > tap.last - tap.first) {
       plane = Least<Index>(plane, limit + tap.last);
     }
-    const auto got = Load<S>(plane);
+    const auto got = Load<S, true>(plane);
 #pragma unroll
     for (int i = 0; i < width; ++i) held[tap.base + K * width + i] = got.e[i];
   }
@@ -401,12 +447,23 @@ __forceinline__ void RunSweep(const typename Cell::Type* const* sources, typenam
   const Index plane = strides[Cell::kSources][0];
   out += begin * plane + y * strides[Cell::kSources][1] + x;
   operands.Begin();
-#pragma unroll Plan::kUnroll
-  for (; operands.z < end; ++operands.z) {
+  const auto sweep_plane = [&] {
     operands.Complete();
     Write<Cell, Plan>(out, Cell::At(operands, scalars), operands, y, x, last);
     operands.Shift();
+    ++operands.z;
     out += plane;
+  };
+  // Groups of planes without an end amid them: a compiler moves loads behind whatever may end the
+  // thread, down to their use. Within a group no held value moves from register to register, which
+  // would wait for it.
+  while (operands.z + Plan::kUnroll <= end) {
+#pragma unroll
+    for (int i = 0; i < Plan::kUnroll; ++i) sweep_plane();
+  }
+  if constexpr (Plan::kUnroll > 1) {
+#pragma unroll 1
+    while (operands.z < end) sweep_plane();
   }
 }
 

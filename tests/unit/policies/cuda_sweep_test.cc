@@ -39,8 +39,8 @@ void CompileAndCheck(const std::vector<SweepCase>& sweeps) {
   const SweptOnCpu object(sources);
   ASSERT_EQ(object.error(), "");
   for (size_t i = 0; i < sweeps.size(); ++i) {
-    const auto make = [&](const Task&) -> Result<std::unique_ptr<Executable>> {
-      auto made = object.Make(i);
+    const auto make = [&](const Task& task) -> Result<std::unique_ptr<Executable>> {
+      auto made = object.Make(i, task);
       if (made == nullptr) return Unsupported("no such function");
       return made;
     };

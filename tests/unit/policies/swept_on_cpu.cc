@@ -18,28 +18,58 @@
 namespace hiera {
 namespace {
 
-using LaunchFn = void (*)(const unsigned* shape, void* const* arguments);
+// What kernels may read: [begin, end).
+struct Readable {
+  const char *begin, *end;
+};
+// Returns how many reads went astray.
+using LaunchFn = int64_t (*)(const unsigned* shape, void* const* arguments,
+                             const Readable* readable, int count);
 
-// Calls a kernel with arguments that are given by address, as the driver does.
+// Calls a kernel with arguments that are given by address, as the driver does, and looks at every
+// address that it reads.
 constexpr const char* kHead = R"(
+#include <atomic>
 #include <utility>
 #include "tests/cuda_shim/cuda_shim.cc"
+struct Readable {
+  const char *begin, *end;
+};
+static const Readable* readable;
+static int readable_count;
+static std::atomic<int64_t> strays;
+template <class T>
+T CheckedLoad(const T* address) {
+  const char* const at = reinterpret_cast<const char*>(address);
+  for (int i = 0; i < readable_count; ++i) {
+    if (at >= readable[i].begin && at + sizeof(T) <= readable[i].end) return *address;
+  }
+  ++strays;
+  return T{};
+}
+#define __ldg CheckedLoad
 template <class... A, std::size_t... I>
 void CallWith(void (*kernel)(A...), void* const* arguments, std::index_sequence<I...>) {
   kernel(*static_cast<A*>(arguments[I])...);
 }
 template <class... A>
-void Launch(void (*kernel)(A...), const unsigned* shape, void* const* arguments) {
+int64_t Launch(void (*kernel)(A...), const unsigned* shape, void* const* arguments,
+               const Readable* all, int count) {
+  readable = all;
+  readable_count = count;
+  strays = 0;
   hiera::cuda_shim::LaunchOnCpu({shape[0], shape[1], shape[2]}, {shape[3], shape[4], shape[5]}, 0,
                                 [&] {
     CallWith(kernel, arguments, std::make_index_sequence<sizeof...(A)>());
   });
+  return strays;
 }
 )";
 
 class OnCpu final : public Executable {
  public:
-  OnCpu(const CudaSource& source, LaunchFn launch) : source_(source), launch_(launch) {}
+  OnCpu(const CudaSource& source, const Task& task, LaunchFn launch)
+      : source_(source), task_(task), launch_(launch) {}
 
   hiera_status Run(const Call& call) const noexcept override {
     // NaN at first, and a guard behind it.
@@ -47,6 +77,11 @@ class OnCpu final : public Executable {
     std::vector<char> memory(bytes + kAlignment + kGuard, '\xff');
     char* workspace = memory.data();
     workspace += kAlignment - reinterpret_cast<uintptr_t>(workspace) % kAlignment;
+    std::vector<Readable> readable{{workspace, workspace + bytes}};
+    for (int t = 0; t < task_.bound_count; ++t) {
+      const auto* begin = static_cast<const char*>(call.pointers[t]);
+      readable.push_back({begin, begin + task_.tensors[t].span_bytes()});
+    }
     for (const CudaStep& step : source_.plan.steps) {
       std::vector<std::vector<char>> values;
       std::vector<void*> arguments;
@@ -59,7 +94,9 @@ class OnCpu final : public Executable {
         shape[i] = static_cast<unsigned>(step.grid[i]);
         shape[3 + i] = static_cast<unsigned>(step.block[i]);
       }
-      launch_(shape, arguments.data());
+      const int64_t strays =
+          launch_(shape, arguments.data(), readable.data(), static_cast<int>(readable.size()));
+      if (strays > 0) return HIERA_DEVICE_ERROR;
     }
     for (size_t i = 0; i < kGuard - kAlignment; ++i) {
       if (workspace[bytes + i] != '\xff') return HIERA_INTERNAL;
@@ -100,6 +137,7 @@ class OnCpu final : public Executable {
   }
 
   const CudaSource& source_;
+  const Task task_;
   const LaunchFn launch_;
 };
 
@@ -119,9 +157,10 @@ SweptOnCpu::SweptOnCpu(const std::vector<CudaSource>& sources) : sources_(source
     const std::string number = std::to_string(i);
     text << "#define sweep sweep_" + number + "\n#define instance instance_" + number + "\n"
          << sources[i].text << "#undef sweep\n#undef instance\n"
-         << "extern \"C\" __attribute__((visibility(\"default\"))) void launch_" + number +
-                "(const unsigned* shape, void* const* arguments) {\n  Launch(sweep_" + number +
-                ", shape, arguments);\n}\n";
+         << "extern \"C\" __attribute__((visibility(\"default\"))) int64_t launch_" + number +
+                "(const unsigned* shape, void* const* arguments, const Readable* all, int count) {"
+                "\n  return Launch(sweep_" +
+                number + ", shape, arguments, all, count);\n}\n";
   }
   text.close();
   const std::string command =
@@ -144,11 +183,11 @@ SweptOnCpu::~SweptOnCpu() {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-std::unique_ptr<Executable> SweptOnCpu::Make(size_t number) const {
+std::unique_ptr<Executable> SweptOnCpu::Make(size_t number, const Task& task) const {
   const std::string name = "launch_" + std::to_string(number);
   const auto launch = reinterpret_cast<LaunchFn>(dlsym(handle_, name.c_str()));
   if (launch == nullptr) return nullptr;
-  return std::make_unique<OnCpu>(sources_[number], launch);
+  return std::make_unique<OnCpu>(sources_[number], task, launch);
 }
 
 }  // namespace hiera

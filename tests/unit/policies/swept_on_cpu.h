@@ -23,9 +23,9 @@ class SweptOnCpu {
   SweptOnCpu& operator=(const SweptOnCpu&) = delete;
 
   const std::string& error() const { return error_; }
-  // Runs the plan of source `number`; borrows this object and the source. A launch that writes
-  // outside of the workspace fails.
-  std::unique_ptr<Executable> Make(size_t number) const;
+  // Runs the plan of source `number`, made of `task`; borrows this object and the source. A run
+  // fails where it writes outside of the workspace, or reads outside of that and the tensors.
+  std::unique_ptr<Executable> Make(size_t number, const Task& task) const;
 
  private:
   const std::vector<CudaSource>& sources_;
