@@ -38,13 +38,13 @@ MachineFacts ModelFacts() {
 
 constexpr CudaSweepOptions kFlatSweeps[] = {
     {4, 128, 1, 16, 1, true}, {4, 256, 1, 8, 1, true},   {4, 64, 4, 1, 0, true},
-    {4, 64, 4, 4, 2, true},   {4, 128, 1, 16, 1, false}, {4, 256, 1, 32, 2, true},
-    {1, 128, 1, 8, 4, true},
+    {4, 64, 4, 4, 2, true},   {4, 128, 1, 16, 1, false}, {4, 256, 1, 30, 2, true},
+    {1, 128, 1, 14, 4, true},
 };
 constexpr CudaSweepOptions kDeepSweeps[] = {
     {4, 32, 8, 16, 1, true}, {4, 64, 8, 32, 1, true},  {4, 128, 4, 32, 1, true},
-    {4, 32, 8, 64, 2, true}, {4, 64, 4, 16, 1, false}, {4, 128, 2, 16, 2, true},
-    {1, 32, 8, 16, 4, true},
+    {4, 32, 8, 60, 2, true}, {4, 64, 4, 16, 1, false}, {4, 128, 2, 15, 2, true},
+    {1, 32, 8, 21, 4, true},
 };
 
 }  // namespace
