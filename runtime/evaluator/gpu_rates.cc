@@ -188,10 +188,12 @@ Result<MachineReport> Measure() {
   if (!copy.ok()) return copy.status();
   machine.copy_gbps = *copy;
   for (const bool f64 : {false, true}) {
-    Result<double> peak =
-        code.empty() ? PeakOfAttributes(**driver, *facts, f64) : Peak(**device, *stream, code, f64);
-    if (!peak.ok()) return peak.status();
-    (f64 ? machine.flops_f64 : machine.flops_f32) = *peak;
+    Result<double> peak = 0;
+    if (machine.has_nvrtc) peak = Peak(**device, *stream, code, f64);
+    // What NVRTC makes does not run here: then there is none for candidates either.
+    machine.has_nvrtc &= peak.ok();
+    (f64 ? machine.flops_f64 : machine.flops_f32) =
+        machine.has_nvrtc ? *peak : PeakOfAttributes(**driver, *facts, f64);
   }
   return report;
 }
