@@ -80,7 +80,8 @@ MachineReport Judge::MeasureDevice() {
           "clock and number of units; install the CUDA toolkit's libnvrtc or set HIERA_NVRTC");
     }
   } else {
-    Log(LogLevel::kError, measured.status().message());
+    gpu_trouble_ = measured.status().message();
+    Log(LogLevel::kError, gpu_trouble_);
     report.facts.threads = device_.parallelism();
     report.facts.has_gcc = false;
   }
@@ -122,6 +123,12 @@ const MachineFacts& Judge::Facts() {
   return machine_->facts;
 }
 
+Status Judge::CheckDevice() {
+  if (!OnGpu() || Facts().IsGpu()) return {};
+  Machine();  // what was wrong may be over
+  return Facts().IsGpu() ? Status() : Unavailable(gpu_trouble_);
+}
+
 int Judge::BuildNice() const { return duty_.IsYoung(MonotonicNs()) ? kYoungNice : kOldNice; }
 
 Result<PreparedTask*> Judge::Prepare(const std::string& canonical) {
@@ -154,7 +161,8 @@ void Judge::Handle(const JudgeRequest& request,
   duty_.Enter(request.canonical, begin_ns);
   const int nice = BuildNice();
   std::vector<int> tickets(request.candidates.size(), 0);
-  if (prepared.ok()) {
+  Status ready = prepared.ok() ? CheckDevice() : prepared.status();
+  if (ready.ok()) {
     const Arithmetic arithmetic = (*prepared)->task().contract.arithmetic;
     for (size_t i = 0; i < tickets.size(); ++i) {
       const Candidate& candidate = request.candidates[i];
@@ -165,8 +173,7 @@ void Judge::Handle(const JudgeRequest& request,
     }
   }
   // The compilers are at work meanwhile.
-  const Status ready = prepared.ok() ? (*prepared)->MakeReady((*prepared)->CourseOf(request.full))
-                                     : prepared.status();
+  if (ready.ok()) ready = (*prepared)->MakeReady((*prepared)->CourseOf(request.full));
   Log(LogLevel::kDebug, "request " + std::to_string(request.id) + ": trials are ready after " +
                             Nanoseconds(static_cast<double>(MonotonicNs() - begin_ns)));
   for (size_t i = 0; i < tickets.size(); ++i) {

@@ -84,6 +84,8 @@ class Judge {
   Judge(Device& device, Device& host, JudgeOptions options, Builder builder);
   bool OnGpu() const { return &device_ != &host_; }
   MachineReport MeasureDevice();
+  // Whether the device can be used at all. Errors: kUnavailable.
+  Status CheckDevice();
 
   Result<PreparedTask*> Prepare(const std::string& canonical);
   void JudgeOne(PreparedTask& prepared, const JudgeRequest& request, const BuildResult& build,
@@ -124,6 +126,7 @@ class Judge {
   JudgeOptions options_;
   Builder builder_;
   std::optional<MachineReport> machine_;
+  std::string gpu_trouble_;  // why the GPU could not be measured
   std::list<std::unique_ptr<PreparedTask>> tasks_;  // most recently used first
   std::optional<Seat> seat_;
   bool last_seat_was_used_ = false;  // when it was last taken

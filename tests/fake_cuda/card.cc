@@ -28,6 +28,7 @@ std::vector<Card> All() {
   card.name = Text("FAKE_CUDA_NAME", "HIERA fictional GPU");
   std::sscanf(Text("FAKE_CUDA_CAPABILITY", "9.0").c_str(), "%d.%d", &card.major, &card.minor);
   card.multiprocessors = std::atoi(Text("FAKE_CUDA_MULTIPROCESSORS", "4").c_str());
+  card.compute_mode = std::atoi(Text("FAKE_CUDA_COMPUTE_MODE", "0").c_str());
   card.memory_bytes = std::strtoull(Text("FAKE_CUDA_MEMORY", "1024").c_str(), nullptr, 10) << 20;
   std::vector<Card> cards;
   const int count = std::atoi(Text("FAKE_CUDA_DEVICES", "1").c_str());
@@ -76,6 +77,8 @@ int Card::Attribute(CUdevice_attribute what) const {
       return minor;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return multiprocessors;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
+      return compute_mode;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       return kL2Bytes;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:

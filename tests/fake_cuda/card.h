@@ -6,6 +6,7 @@
 //   FAKE_CUDA_CAPABILITY        "9.0"
 //   FAKE_CUDA_MULTIPROCESSORS   4
 //   FAKE_CUDA_MEMORY            MiB; 1024
+//   FAKE_CUDA_COMPUTE_MODE      0 (default), 3 (exclusive): told, not kept to
 //
 // Read once. Immutable; any thread.
 #ifndef HIERA_TESTS_FAKE_CUDA_CARD_H_
@@ -27,7 +28,7 @@ inline constexpr int kL2Bytes = 1 << 20;
 struct Card {
   int number = 0;  // of all there are, whether visible or not
   std::string name;
-  int major = 9, minor = 0, multiprocessors = 4;
+  int major = 9, minor = 0, multiprocessors = 4, compute_mode = 0;
   size_t memory_bytes = 0;
 
   CUuuid uuid() const;

@@ -63,12 +63,15 @@ class GpuEvaluator : public ::testing::Test {
   }
 
   // Between two honest ones in one request: it is rejected with that verdict and those words, and
-  // they are judged as if it were not there.
+  // they are judged as if it were not there. Each time under another contract, so that each has a
+  // duty of its own.
   static void Expect(Verdict verdict, const std::string& words, const Candidate& candidate,
-                     const std::string& task = kTask) {
+                     const std::string& contract = {}) {
     JudgeRequest request;
     request.id = ++id_;
-    request.canonical = task;
+    request.canonical =
+        (contract.empty() ? "contract workspace = " + std::to_string(id_) : contract) + "\n" +
+        kTask;
     request.incumbent.kind = Incumbent::Kind::kNone;
     request.measure_seconds = 0.01;
     request.full = true;
@@ -275,11 +278,10 @@ TEST_F(GpuEvaluator, WantsBetterAlignmentThanPromised) {
 }
 
 TEST_F(GpuEvaluator, IsNotRepeatable) {
-  const std::string task = std::string("contract deterministic = 1\n") + kTask;
   Expect(Verdict::kMisbehaved, "differs between two runs",
          Of(Kernel("if (i == 7) { calls = calls + 1; if (calls % 2 == 1) *(int*)(c + 7) ^= 1; }",
                    "i < 2000", "__device__ int calls;")),
-         task);
+         "contract deterministic = 1");
 }
 
 // With a workspace `w` of 64 bytes.
@@ -311,8 +313,7 @@ TEST_F(GpuEvaluator, TakesItsWorkspaceForZeroed) {
 
 TEST_F(GpuEvaluator, AsksForMoreWorkspaceThanTheContractAdmits) {
   Candidate candidate = WithWorkspace("");
-  Expect(Verdict::kUnloadable, "the contract admits 32", candidate,
-         std::string("contract workspace = 32\n") + kTask);
+  Expect(Verdict::kUnloadable, "the contract admits 32", candidate, "contract workspace = 32");
 }
 
 TEST_F(GpuEvaluator, RefusesWhatDoesNotFitTheDevicesMemory) {

@@ -6,6 +6,9 @@
 namespace hiera {
 namespace {
 
+constexpr int kComputeMode = 20;      // CU_DEVICE_ATTRIBUTE_COMPUTE_MODE
+constexpr int kExclusiveProcess = 3;  // CU_COMPUTEMODE_EXCLUSIVE_PROCESS
+
 Result<SharedLibrary> OpenDriver() {
   LibraryNames names;
   names.stem = "libcuda.so";
@@ -46,16 +49,25 @@ Status MakeDeviceCurrent() {
   if (!library.ok()) return library.status();
   int (*init)(unsigned flags) = nullptr;
   int (*get)(int* device, int ordinal) = nullptr;
+  int (*attribute)(int* value, int attribute, int device) = nullptr;
   int (*retain)(void** context, int device) = nullptr;
   int (*set_current)(void* context) = nullptr;
   HIERA_RETURN_IF_ERROR(library->Get("cuInit", &init));
   HIERA_RETURN_IF_ERROR(library->Get("cuDeviceGet", &get));
+  HIERA_RETURN_IF_ERROR(library->Get("cuDeviceGetAttribute", &attribute));
   HIERA_RETURN_IF_ERROR(library->Get("cuDevicePrimaryCtxRetain", &retain));
   HIERA_RETURN_IF_ERROR(library->Get("cuCtxSetCurrent", &set_current));
   int device = 0;
   void* context = nullptr;
   int status = init(0);
   if (status == 0) status = get(&device, 0);
+  int mode = 0;
+  if (status == 0) status = attribute(&mode, kComputeMode, device);
+  if (status == 0 && mode == kExclusiveProcess) {
+    return Unavailable(
+        "the GPU is in exclusive mode, in which a process that tunes would keep applications out: "
+        "allow it several (nvidia-smi -c DEFAULT)");
+  }
   if (status == 0) status = retain(&context, device);
   if (status == 0) status = set_current(context);
   if (status == 0) return {};

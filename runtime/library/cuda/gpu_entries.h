@@ -35,7 +35,8 @@ Result<const GpuEntries*> MachineGpuEntries();
 Result<uint64_t> CurrentContext(const GpuEntries& gpu);
 
 // Makes the primary context of the first visible device current in this thread, for a process of
-// its own. Takes tenths of a second. Errors: kUnavailable, where there is no device.
+// its own. Takes tenths of a second. Errors: kUnavailable, where there is no device, or one in
+// exclusive mode: a context there could keep the application from its own.
 Status MakeDeviceCurrent();
 
 // While it lives, what this thread allocates and loads is no part of any capture and ends none.
