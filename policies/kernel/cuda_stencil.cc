@@ -40,6 +40,28 @@ std::string Join(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
+// Before anything is divided by an option.
+Status CheckRanges(const StencilTask& stencil, const CudaSweepOptions& options) {
+  const auto in = [](int value, int low, int high) { return value >= low && value <= high; };
+  const int64_t threads = int64_t{options.threads_x} * options.threads_y;
+  const int n = options.neighbours;
+  if (!in(options.threads_x, 32, 1024) || options.threads_x % 32 != 0 ||
+      !in(options.threads_y, 1, 1024) || threads > kMaxCudaThreads) {
+    return Unsupported("blocks of " + std::to_string(options.threads_x) + "x" +
+                       std::to_string(options.threads_y) +
+                       " threads: whole warps along the rows, at most 1024 in all");
+  }
+  if (!in(options.march, 1, 4096) || !in(options.ahead, 0, 8)) {
+    return Unsupported("a sweep marches 1 to 4096 planes, and asks for 0 to 8 ahead");
+  }
+  if (n < 1 || n > WidestSweep(stencil) || (n & (n - 1)) != 0) {
+    return Unsupported(std::to_string(n) + " neighbours a thread need a contract that promises " +
+                       std::to_string(n * ElementBytes(stencil)) +
+                       "-byte alignment, and extents and strides that keep to it");
+  }
+  return {};
+}
+
 class SweepWriter {
  public:
   SweepWriter(const StencilTask& stencil, const CudaSweepOptions& options)
@@ -73,24 +95,9 @@ class SweepWriter {
     return std::move(source_);
   }
 
+  // What the task and the taps have against options that are in range.
   Status Check() const {
-    const auto in = [](int value, int low, int high) { return value >= low && value <= high; };
     const int64_t threads = int64_t{options_.threads_x} * options_.threads_y;
-    const int n = options_.neighbours;
-    if (!in(options_.threads_x, 32, 1024) || options_.threads_x % 32 != 0 ||
-        !in(options_.threads_y, 1, 1024) || threads > kMaxCudaThreads) {
-      return Unsupported("blocks of " + std::to_string(options_.threads_x) + "x" +
-                         std::to_string(options_.threads_y) +
-                         " threads: whole warps along the rows, at most 1024 in all");
-    }
-    if (!in(options_.march, 1, 4096) || !in(options_.ahead, 0, 8)) {
-      return Unsupported("a sweep marches 1 to 4096 planes, and asks for 0 to 8 ahead");
-    }
-    if (n < 1 || n > WidestSweep(stencil_) || (n & (n - 1)) != 0) {
-      return Unsupported(std::to_string(n) + " neighbours a thread need a contract that promises " +
-                         std::to_string(n * ElementBytes(stencil_)) +
-                         "-byte alignment, and extents and strides that keep to it");
-    }
     for (const StencilTask::Source& source : stencil_.sources) {
       if (Span(source.extent, {0, 0}) < 1 || source.extent[0] < 1 || source.extent[1] < 1) {
         return Unsupported("a tensor that is read has no element");
@@ -303,10 +310,12 @@ int WidestSweep(const StencilTask& stencil) {
 }
 
 Status CheckCudaSweep(const StencilTask& stencil, const CudaSweepOptions& options) {
+  HIERA_RETURN_IF_ERROR(CheckRanges(stencil, options));
   return SweepWriter(stencil, options).Check();
 }
 
 Result<CudaSource> WriteCudaSweep(const StencilTask& stencil, const CudaSweepOptions& options) {
+  HIERA_RETURN_IF_ERROR(CheckRanges(stencil, options));
   return SweepWriter(stencil, options).Write();
 }
 

@@ -186,6 +186,22 @@ TEST(CudaStencilPolicy, RefinesTheBestTwo) {
   FAIL() << "refining does not end";
 }
 
+// Also of the least that an option can be, and the most.
+TEST(CudaStencilPolicy, NeighboursAreOptionsThatCanBeWritten) {
+  for (const std::string& text : {std::string(kPlane), std::string(kCube) + kAligned}) {
+    const auto stencil = MapStencil(Parse(text));
+    ASSERT_TRUE(stencil.ok());
+    for (const CudaSweepOptions& best :
+         {CudaSweepOptions{1, 32, 1, 1, 0}, CudaSweepOptions{1, 1024, 1, 4096, 8}}) {
+      const auto neighbours = NeighbourSweeps(*stencil, best);
+      EXPECT_GE(neighbours.size(), 3u);
+      for (const CudaSweepOptions& options : neighbours) {
+        EXPECT_TRUE(WriteCudaSweep(*stencil, options).ok()) << PlanName(options);
+      }
+    }
+  }
+}
+
 TEST(CudaStencilPolicy, NamesAreRead) {
   const CudaSweepOptions options{2, 64, 8, 32, 3, false};
   EXPECT_EQ(PlanName(options), "neighbours=2 threads=64x8 march=32 ahead=3 cached");

@@ -66,6 +66,9 @@ TEST(CudaSweep, RefusesWithTheReason) {
   EXPECT_NE(why(plain, {4, 32, 1, 4, 1}).find("16-byte alignment"), std::string::npos);
   EXPECT_EQ(why(plain + kAligned, {4, 32, 1, 4, 1}), "");
   EXPECT_NE(why(plain + kAligned, {3, 32, 1, 4, 1}).find("3 neighbours"), std::string::npos);
+  EXPECT_NE(why(plain, {0, 32, 1, 4, 1}).find("0 neighbours"), std::string::npos);
+  EXPECT_NE(why(plain, {1, 32, 1, 0, 1}).find("1 to 4096"), std::string::npos);
+  EXPECT_NE(why(plain, {1, 32, 1, 4, -1}).find("0 to 8 ahead"), std::string::npos);
   EXPECT_NE(why(plain, {1, 48, 1, 4, 1}).find("whole warps"), std::string::npos);
   EXPECT_NE(why(plain, {1, 64, 32, 4, 1}).find("1024"), std::string::npos);
   EXPECT_NE(why(plain + "steps 65 (u = v)\n", {1, 32, 1, 4, 1}).find("at most 64"),
