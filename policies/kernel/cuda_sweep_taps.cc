@@ -1,7 +1,8 @@
 #include "policies/kernel/cuda_sweep_taps.h"
 
 #include <algorithm>
-#include <set>
+#include <bitset>
+#include <iterator>
 
 namespace hiera {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 constexpr int64_t kRegisters = 65536;
 constexpr int64_t kMostRegisters = 255;
 constexpr int64_t kResidentThreads = 2048;
-constexpr int64_t kRegisterUnit = 8;  // by which a thread's registers are given
+constexpr int64_t kMostDistance = 128;  // of planes; a StencilTask reaches half as far
+constexpr int64_t kRegisterUnit = 8;    // by which a thread's registers are given
 
 // For addresses, loop, and the arithmetic in progress; compiled code was looked at.
 constexpr int64_t kOtherRegisters = 24;
@@ -88,19 +90,25 @@ class TapPlanner {
 
   void PlanTaps(int c) {
     const SweepTaps::Column& column = plan_.columns[c];
+    std::vector<StencilTask::Row> here;
+    std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(here), [&](const auto& row) {
+      return row.source == column.source && row.d1 == column.d1;
+    });
     for (size_t p = 0; p < plan_.pieces.size(); ++p) {
       const SweepTaps::Piece& piece = plan_.pieces[p];
-      std::set<int64_t> planes;
-      for (const StencilTask::Row& row : rows_) {
-        const bool here = row.source == column.source && row.d1 == column.d1;
+      if (piece.source != column.source) continue;
+      SweepTaps::Tap tap{c, static_cast<int>(p), kMostDistance, -kMostDistance, 0, -1, 0};
+      std::bitset<2 * kMostDistance + 1> planes;
+      for (const StencilTask::Row& row : here) {
         const bool reads =
             row.low < piece.at + piece.width && piece.at <= row.high + options_.neighbours - 1;
-        if (here && reads && piece.source == column.source) planes.insert(row.d0);
+        if (!reads) continue;
+        tap.first = std::min(tap.first, row.d0);
+        tap.last = std::max(tap.last, row.d0);
+        planes.set(static_cast<size_t>(row.d0 + kMostDistance));
       }
-      if (planes.empty()) continue;
-      SweepTaps::Tap tap{c, static_cast<int>(p), *planes.begin(), *planes.rbegin(), 0, -1, 0};
-      tap.planes = static_cast<int64_t>(planes.size());
-      plan_.taps.push_back(tap);
+      tap.planes = static_cast<int64_t>(planes.count());
+      if (tap.planes > 0) plan_.taps.push_back(tap);
     }
   }
 
