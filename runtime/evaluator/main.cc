@@ -66,8 +66,8 @@ int main(int argc, char** argv) {
   const auto host = hiera::MakeHostDevice(0);
   std::unique_ptr<hiera::Device> gpu;
   if (device_name == "cuda") {
-    // Under MPS a fault of one client ends all of them. No daemon answers there, so this process and
-    // its children are no clients of one. A short path: it becomes part of a socket's.
+    // Under MPS a fault of one client ends all of them. No daemon answers there, so this process
+    // and its children are no clients of one. A short path: it becomes part of a socket's.
     setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent", 1);
     // Only asks the driver for facts: contexts belong to children.
     auto made = hiera::MakeCudaDevice("cuda");

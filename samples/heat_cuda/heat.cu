@@ -177,7 +177,9 @@ int Solve(int size, double patience) {
     if (!(difference <= error)) error = difference;
   }
   std::vector<char> why(1 << 14);
-  if (hiera_op_explain(op, why.data(), why.size(), nullptr) == HIERA_OK) std::printf("%s\n", why.data());
+  if (hiera_op_explain(op, why.data(), why.size(), nullptr) == HIERA_OK) {
+    std::printf("%s\n", why.data());
+  }
   hiera_op_destroy(op);
   hiera_engine_destroy(engine);
 
