@@ -126,8 +126,8 @@ struct JudgeRequest {
   double seconds = 0;
 };
 
-// What do the libraries of the evaluator's device offer for a task? Runs nothing of what they offer.
-// Answered by one EnumerateReport.
+// What do the libraries of the evaluator's device offer for a task? Runs nothing of what they
+// offer. Answered by one EnumerateReport.
 struct EnumerateRequest {
   uint64_t id = 0;
   std::string canonical;
