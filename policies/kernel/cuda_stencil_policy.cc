@@ -30,7 +30,7 @@ std::string Refusal(const Evidence& evidence) {
 
 std::string ReasonFor(const StencilTask& stencil, const CudaSweepOptions& options) {
   std::string reason = std::to_string(options.neighbours) + " cells a thread";
-  if (options.neighbours == 1 && stencil.alignment == 0) {
+  if (options.neighbours == 1 && stencil.alignment < 16) {
     reason += ", for the contract promises no alignment";
   }
   reason += ", " + std::to_string(options.march) + " planes walked in registers";

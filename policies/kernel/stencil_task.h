@@ -51,7 +51,7 @@ struct StencilTask {
   int64_t steps = 1;
   int64_t max_fuse = 1;  // more steps than this may not share a pass
   int64_t workspace_limit = 0;
-  int64_t alignment = 0;  // bytes that every pointer is promised to be aligned to; 0: its element
+  int64_t alignment = 0;  // bytes that every pointer is promised to keep to; 0 and 1: its element
   Work work;
   std::string cell;  // the functor's body: statements over `u` and `s`
 
