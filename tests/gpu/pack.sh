@@ -9,7 +9,7 @@ folder=$(realpath -m "${2:-$root/dist/gpu}")
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generated_test \
-  gpu_api_test gpu_evaluator_test gpu_rates hiera-evaluator \
+  gpu_api_test gpu_evaluator_test gpu_swap_test gpu_rates hiera-evaluator \
   library_gpu_test library_rows; do
   strip -o "$folder/$program" "$build/bin/$program"
 done

@@ -15,6 +15,12 @@ nvidia=$(find $wheels /usr/local/cuda/lib64 \( -name 'libcublasLt.so*' -o -name 
   2>/dev/null | xargs -r -n1 dirname | sort -u | tr '\n' ':')
 export LD_LIBRARY_PATH=$nvidia${LD_LIBRARY_PATH:-}
 
+# The product's processes, where they were carried.
+if [ -d "$bin/prefix" ]; then
+  export HIERA_PLANNER=$bin/prefix/libexec/hiera/hiera-planner
+  export HIERA_EVALUATOR=$bin/prefix/libexec/hiera/hiera-evaluator
+fi
+
 # Carried programs may be newer than the machine's C++ library.
 run() {
   if [ -d "$bin/lib" ] && ! "$bin/gpu_device_test" --gtest_list_tests >/dev/null 2>&1; then
@@ -25,7 +31,7 @@ run() {
 }
 
 for program in gpu_device_test gpu_capture_test gpu_api_test gpu_interpreter_test \
-  gpu_generated_test gpu_evaluator_test library_gpu_test; do
+  gpu_generated_test gpu_evaluator_test gpu_swap_test library_gpu_test; do
   run "$bin/$program" >"$out/$program.log" 2>&1
   code=$?
   [ $code -eq 0 ] || failed=1
