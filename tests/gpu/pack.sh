@@ -15,7 +15,7 @@ for program in gpu_device_test gpu_capture_test gpu_interpreter_test gpu_generat
 done
 strip -o "$folder/libhiera.so.0" "$build/bin/libhiera.so.0"
 # shellcheck disable=SC2016  # the dynamic linker knows what $ORIGIN is
-patchelf --set-rpath '$ORIGIN/lib' "$folder/hiera-evaluator"
+patchelf --force-rpath --set-rpath '$ORIGIN/lib' "$folder/hiera-evaluator"
 # What the tests link beside libc, for a machine whose own are older.
 for program in "$folder"/gpu_* "$folder"/library_* "$folder"/hiera-evaluator; do
   ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
@@ -37,14 +37,14 @@ for program in "$prefix/bin/hiera" "$prefix"/libexec/hiera/*; do
     esac
   done
   # shellcheck disable=SC2016  # the dynamic linker knows what $ORIGIN is
-  patchelf --set-rpath '$ORIGIN/../lib:$ORIGIN/../../lib:$ORIGIN/../../../lib' "$program"
+  patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../../lib:$ORIGIN/../../../lib' "$program"
 done
 samples=$build/samples-to-pack
 cmake -S "$root/samples" -B "$samples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$samples" --target heat_cuda >/dev/null
 strip -o "$folder/heat_cuda" "$samples/heat_cuda"
 # shellcheck disable=SC2016
-patchelf --set-rpath '$ORIGIN/prefix/lib' "$folder/heat_cuda"
+patchelf --force-rpath --set-rpath '$ORIGIN/prefix/lib' "$folder/heat_cuda"
 
 cp "$root"/tests/gpu/{run,product}.sh "$root/samples/shapes/deepbench_gemm.csv" "$folder/"
 du -sh "$folder"

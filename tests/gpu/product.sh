@@ -24,7 +24,7 @@ run() {
 }
 
 run heat_cold "$here/heat_cuda" 8192 60
-run heat_warm "$here/heat_cuda" 8192 20
+run heat_warm "$here/heat_cuda" 8192 3
 for dtype in ${DTYPES:-f32 f16}; do
   awk -v every="${ROWS:-12}" 'NR == 1 || NR % every == 2' "$here/deepbench_gemm.csv" \
     >"$out/gemm_$dtype.csv"
