@@ -37,7 +37,8 @@ for program in "$prefix/bin/hiera" "$prefix"/libexec/hiera/*; do
     esac
   done
   # shellcheck disable=SC2016  # the dynamic linker knows what $ORIGIN is
-  patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../../lib:$ORIGIN/../../../lib' "$program"
+  patchelf --force-rpath --set-rpath '$ORIGIN/../lib:$ORIGIN/../../lib:$ORIGIN/../../../lib' \
+    "$program"
 done
 samples=$build/samples-to-pack
 cmake -S "$root/samples" -B "$samples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
