@@ -68,7 +68,7 @@ TEST_F(Command, ClearForgets) {
 TEST_F(Command, ErrorsSayWhatToDo) {
   EXPECT_EQ(session_.Hiera({"explain", "abc"}).errors,
             "hiera: no task has the key abc; `hiera ls` lists them\n");
-  EXPECT_NE(session_.Hiera({"tune", "/nonexistent"}).errors.find("can't be read"),
+  EXPECT_NE(session_.Hiera({"tune", session_.Path("missing")}).errors.find("can't be read"),
             std::string::npos);
   const std::string file = session_.Path("bad.csv");
   std::ofstream(file) << "m,n,k\n24,x,24\n";
