@@ -57,6 +57,7 @@ class Tensor {
   // In elements; one per extent. Dense and row-major without this call.
   Tensor& strides(Sizes strides) {
     Copy(strides, tensor_.stride);
+    strides_ = strides.size();
     return *this;
   }
   // HIERA_OUTSIDE_...: what a read outside the tensor means.
@@ -65,8 +66,13 @@ class Tensor {
     return *this;
   }
 
-  // Borrows the name from this object.
+  // Borrows the name from this object. Throws where strides were given, but not one per extent.
   hiera_tensor get() const {
+    if (strides_ != 0 && strides_ != tensor_.rank) {
+      throw Error(HIERA_INVALID_ARGUMENT, "tensor " + name_ + " has " + std::to_string(strides_) +
+                                              " strides for " + std::to_string(tensor_.rank) +
+                                              " extents; give one per extent");
+    }
     hiera_tensor tensor = tensor_;
     tensor.name = name_.c_str();
     return tensor;
@@ -89,6 +95,7 @@ class Tensor {
 
   std::string name_;
   hiera_tensor tensor_;
+  size_t strides_ = 0;
 };
 
 // An operator as text, with its tensors and scalars in the order of a run's pointers and values.

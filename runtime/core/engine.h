@@ -124,6 +124,7 @@ class Engine final : private Slot::Observer, private ForkListener {
   EventCount settle_bell_;                     // something changed for those who settle
   std::atomic<bool> client_runs_{false};
   std::atomic<bool> planner_connected_{false};
+  std::atomic<bool> told_not_planned_{false};
   std::atomic<bool> retry_now_{false};  // somebody waits: do not back off
   std::atomic<uint64_t> connect_failures_{0};
 

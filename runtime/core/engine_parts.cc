@@ -1,5 +1,7 @@
 #include "runtime/core/engine_parts.h"
 
+#include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "runtime/base/environment.h"
@@ -85,6 +87,31 @@ Result<Channel> ConnectRunning(const std::string& store_path, const Hello& hello
   return channel;
 }
 
+// Where artifacts lie: in the store that was asked for, until its planner says otherwise.
+class Whereabouts {
+ public:
+  explicit Whereabouts(std::string store) : store_(std::move(store)) {}
+
+  std::string store() {
+    const std::lock_guard lock(mutex_);
+    return store_;
+  }
+  // Tells the log of trouble, once for each kind.
+  void Take(const Welcome& welcome) {
+    {
+      const std::lock_guard lock(mutex_);
+      store_ = welcome.store_path;
+      if (welcome.trouble == told_) return;
+      told_ = welcome.trouble;
+    }
+    if (!welcome.trouble.empty()) Log(LogLevel::kWarning, "planner: " + welcome.trouble);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string store_, told_;
+};
+
 }  // namespace
 
 Result<EngineParts> RealParts(const hiera_config& config) {
@@ -110,11 +137,16 @@ Result<EngineParts> RealParts(const hiera_config& config) {
   }
   Device* borrowed = parts.device.get();  // the parts outlive the functions in them
   parts.baseline = [borrowed](const Task& task) { return BuiltInBaseline(*borrowed, task); };
-  parts.load = [borrowed, store](const Task& task, const Variant& variant) {
-    return LoadVariant(*borrowed, store, task, variant);
+  const auto whereabouts = std::make_shared<Whereabouts>(store);
+  parts.load = [borrowed, whereabouts](const Task& task, const Variant& variant) {
+    return LoadVariant(*borrowed, whereabouts->store(), task, variant);
   };
-  parts.connect = [store, planner = Text(config.planner_path)](const Hello& hello, int timeout_ms) {
-    return ConnectToPlanner(store, planner, hello, timeout_ms);
+  parts.connect = [store, whereabouts, planner = Text(config.planner_path)](const Hello& hello,
+                                                                            int timeout_ms) {
+    Welcome welcome;
+    Result<Channel> channel = ConnectToPlanner(store, planner, hello, timeout_ms, &welcome);
+    if (channel.ok()) whereabouts->Take(welcome);
+    return channel;
   };
   parts.connect_running = [store](const Hello& hello, int timeout_ms) {
     return ConnectRunning(store, hello, timeout_ms);

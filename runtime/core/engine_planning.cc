@@ -35,6 +35,10 @@ void Engine::Settled(const Hash128& key, const std::string& outcome) {
       slot->set_planning(Planning::kSettled);
     }
   }
+  if (outcome.starts_with("not planned")) {
+    const bool told = told_not_planned_.exchange(true, std::memory_order_relaxed);
+    Say({{told ? LogLevel::kDebug : LogLevel::kWarning, outcome}});
+  }
   settle_bell_.Notify();
 }
 

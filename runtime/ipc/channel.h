@@ -51,10 +51,10 @@ Result<Channel> ConnectTo(const std::string& socket_path);
 // Connects to the planner of a store; starts one where there is none (spawn.h), as
 //   hiera-planner --store STORE_PATH
 // with planner_path as FindProgram takes it, and waits for it up to timeout_ms. Says Hello and
-// takes Welcome. A planner that ends before its Welcome (it was about to exit) is replaced by
-// another. Errors: kUnavailable with the reason.
+// takes Welcome, which is handed out where `welcome` is not null. A planner that ends before its
+// Welcome (it was about to exit) is replaced by another. Errors: kUnavailable with the reason.
 Result<Channel> ConnectToPlanner(const std::string& store_path, const std::string& planner_path,
-                                 const Hello& hello, int timeout_ms);
+                                 const Hello& hello, int timeout_ms, Welcome* welcome = nullptr);
 
 }  // namespace hiera
 

@@ -55,7 +55,7 @@ Attempt TryConnect(const std::string& socket_path) {
 }
 
 // Hello and Welcome. kUnavailable where the planner ended before its Welcome: try another.
-Status Greet(Channel& channel, const Hello& hello, int timeout_ms) {
+Status Greet(Channel& channel, const Hello& hello, int timeout_ms, Welcome* welcome) {
   if (const Status sent = channel.Send(hello, timeout_ms); !sent.ok()) return sent;
   const Result<std::optional<Message>> answer = channel.Receive(timeout_ms);
   if (!answer.ok()) return answer.status();
@@ -65,6 +65,7 @@ Status Greet(Channel& channel, const Hello& hello, int timeout_ms) {
   if (!std::holds_alternative<Welcome>(**answer)) {
     return Internal("the planner's first message is not its welcome");
   }
+  if (welcome != nullptr) *welcome = std::get<Welcome>(**answer);
   return {};
 }
 
@@ -77,7 +78,7 @@ Result<Channel> ConnectTo(const std::string& socket_path) {
 }
 
 Result<Channel> ConnectToPlanner(const std::string& store_path, const std::string& planner_path,
-                                 const Hello& hello, int timeout_ms) {
+                                 const Hello& hello, int timeout_ms, Welcome* welcome) {
   const Result<std::string> socket_path = SocketPath(store_path);
   if (!socket_path.ok()) return Unavailable(socket_path.status().message());
 
@@ -93,7 +94,7 @@ Result<Channel> ConnectToPlanner(const std::string& store_path, const std::strin
     const int left_ms = static_cast<int>(std::max<int64_t>((end_ns - now_ns) / kMs, 0));
     if (attempt.found == Found::kRefused) return Unavailable(attempt.reason);
     if (attempt.found == Found::kPlanner) {
-      const Status greeted = Greet(attempt.channel, hello, left_ms);
+      const Status greeted = Greet(attempt.channel, hello, left_ms, welcome);
       if (greeted.ok()) return std::move(attempt.channel);
       if (greeted.code() != Code::kUnavailable) return Unavailable(greeted.message());
       attempt.reason = greeted.message();

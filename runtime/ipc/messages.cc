@@ -175,7 +175,7 @@ void Fields(A& a, M& m) {
 }
 template <typename A, Is<Welcome> M>
 void Fields(A& a, M& m) {
-  a(m.pid, m.store_path);
+  a(m.pid, m.store_path, m.trouble);
 }
 template <typename A, Is<Announce> M>
 void Fields(A& a, M& m) {

@@ -67,7 +67,9 @@ struct Query {
 
 struct Welcome {
   int64_t pid = 0;
-  std::string store_path;
+  std::string
+      store_path;       // where artifacts lie: another folder than asked for where that is no use
+  std::string trouble;  // why nothing will be kept or planned, and what to do; empty: nothing
 };
 
 struct Announce {

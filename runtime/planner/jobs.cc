@@ -33,6 +33,15 @@ int FieldOf(const std::string& fingerprint, std::string_view name) {
   return value;
 }
 
+bool HasCompiler(const MachineFacts& machine) {
+  return machine.IsGpu() ? machine.has_nvrtc : machine.has_gcc || machine.has_clang;
+}
+
+std::string_view WantedCompiler(const MachineFacts& machine) {
+  return machine.IsGpu() ? "there is no NVRTC that knows this GPU (HIERA_NVRTC names one)"
+                         : "no C++ compiler runs (g++ or clang++ in PATH, HIERA_GCC, HIERA_CLANG)";
+}
+
 bool IsOfUuid(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'G' || c == 'P' || c == 'U' ||
          c == '-';
@@ -164,6 +173,9 @@ void Jobs::Plan(Job& job) {
   const std::string outcome = SearchFor(job, *machine, evaluator);
   if (cancelled()) {
     Settle(job, "planning was stopped", false);
+  } else if (!HasCompiler(*machine)) {
+    Settle(job, "not planned in full: " + std::string(WantedCompiler(*machine)) + "; " + outcome,
+           false);
   } else {
     Settle(job, outcome, true);
   }
@@ -186,7 +198,9 @@ Result<MachineFacts> Jobs::FactsFor(const PlanRequest& request, EvaluatorLink& e
   const std::string& fingerprint = request.fingerprint;
   const std::string name = MachineRecordName(fingerprint);
   if (const auto known = catalogue_.store().GetKnowledge(name)) {
-    if (Result<MachineFacts> facts = DecodeMachineRecord(*known); facts.ok()) return facts;
+    // What had no compiler may have one now.
+    Result<MachineFacts> facts = DecodeMachineRecord(*known);
+    if (facts.ok() && HasCompiler(*facts)) return facts;
   }
   Result<MachineReport> report = evaluator.Machine();
   if (!report.ok()) return report.status();

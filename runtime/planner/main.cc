@@ -57,18 +57,21 @@ int Run(const Options& options) {
     return listener.status().code() == Code::kUnavailable ? 0 : 1;
   }
   std::string index_path = IndexPath(*store_path);
+  std::string trouble;
   Result<std::unique_ptr<Store>> opened = OpenStore(*store_path);
   if (opened.ok()) {
     LogToFile(*store_path + "/planner.log");
   } else {
-    Log(LogLevel::kWarning,
-        "the store can't be used, nothing will be kept: " + opened.status().message());
+    trouble = "the store can't be used, nothing will be kept: " + opened.status().message();
+    Log(LogLevel::kWarning, trouble);
     index_path.clear();
   }
   Catalogue catalogue(opened.ok() ? std::move(*opened) : MakeMemoryStore(), index_path);
   const Result<std::string> evaluator = FindProgram(Program::kEvaluator, options.evaluator);
   if (!evaluator.ok()) {
-    Log(LogLevel::kWarning, "nothing can be planned: " + evaluator.status().message());
+    const std::string nothing = "nothing can be planned: " + evaluator.status().message();
+    Log(LogLevel::kWarning, nothing);
+    trouble += (trouble.empty() ? "" : "; ") + nothing;
   }
   // Builds go into the folder of the store: on its file system, and closed to others.
   const std::string work = catalogue.store().path() + "/work";
@@ -76,7 +79,8 @@ int Run(const Options& options) {
     Jobs jobs(catalogue, evaluator.ok() ? *evaluator : std::string("hiera-evaluator"), work);
     const int idle =
         options.idle_seconds > 0 ? options.idle_seconds : GetEnvironment().planner_idle_s;
-    Server(*listener, catalogue, jobs, stop_fd, idle > 0 ? idle : kDefaultIdleSeconds).Run();
+    Server(*listener, catalogue, jobs, stop_fd, idle > 0 ? idle : kDefaultIdleSeconds, trouble)
+        .Run();
   }
   catalogue.PublishIfDue(true);
   std::error_code ignored;

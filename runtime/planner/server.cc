@@ -110,7 +110,12 @@ void Server::Handle(Session& session, const Hello& hello) {
     session.dead = true;
     return;
   }
-  Send(session, Welcome{getpid(), catalogue_.store().path()});
+  if (access(catalogue_.store().path().c_str(), F_OK) != 0) {
+    Log(LogLevel::kWarning, "the store was deleted: " + catalogue_.store().path());
+    stop_ = true;  // what is known went with it; the client starts another planner
+    return;
+  }
+  Send(session, Welcome{getpid(), catalogue_.store().path(), trouble_});
 }
 
 void Server::Handle(Session& session, const PlanRequest& request) {

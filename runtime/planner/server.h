@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/ipc/listener.h"
@@ -21,13 +22,16 @@ namespace hiera {
 
 class Server {
  public:
-  // Borrows all three. stop_fd becomes readable when the process is to end.
-  Server(Listener& listener, Catalogue& catalogue, Jobs& jobs, int stop_fd, int idle_seconds)
+  // Borrows all three. stop_fd becomes readable when the process is to end. `trouble` is told to
+  // every client that connects.
+  Server(Listener& listener, Catalogue& catalogue, Jobs& jobs, int stop_fd, int idle_seconds,
+         std::string trouble)
       : listener_(listener),
         catalogue_(catalogue),
         jobs_(jobs),
         stop_fd_(stop_fd),
-        idle_seconds_(idle_seconds) {}
+        idle_seconds_(idle_seconds),
+        trouble_(std::move(trouble)) {}
 
   // Returns when the planner should end.
   void Run();
@@ -58,6 +62,7 @@ class Server {
   Jobs& jobs_;
   const int stop_fd_;
   const int idle_seconds_;
+  const std::string trouble_;
   std::vector<std::unique_ptr<Session>> sessions_;
   int64_t last_busy_ns_ = 0;
   bool stop_ = false;

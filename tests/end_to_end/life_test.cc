@@ -127,6 +127,47 @@ TEST_F(Life, WithoutAPlannerTheBaselineServes) {
   EXPECT_EQ(outcome["generation"], "0");
 }
 
+TEST_F(Life, AStoreThatCannotBeUsedIsSaidAndDoneWithout) {
+  session_.Set("HIERA_STORE", session_.Path("file"));
+  std::ofstream(session_.Path("file")) << "not a folder";
+  session_.Set("HIERA_VERBOSE", "1");
+  const Outcome outcome = session_.App({"norm", "settle"});
+  ExpectRight(outcome);
+  EXPECT_EQ(outcome["load_failures"], "0") << outcome.errors;
+  EXPECT_GE(std::atoi(outcome["generation"].c_str()), 1) << outcome.errors;
+  EXPECT_EQ(Count(outcome.errors, "the store can't be used"), 1) << outcome.errors;
+  session_.Hiera({"stop"});
+}
+
+TEST_F(Life, WhatACompilerWasMissingForIsPlannedWhenThereIsOne) {
+  session_.Set("HIERA_GCC", "/bin/false");
+  session_.Set("HIERA_CLANG", "/bin/false");
+  session_.Set("HIERA_VERBOSE", "1");
+  const Outcome without = session_.App({"norm", "settle"});
+  ExpectRight(without);
+  EXPECT_EQ(without["generation"], "0");
+  EXPECT_EQ(Count(without.errors, "no C++ compiler runs"), 1) << without.errors;
+  session_.Hiera({"stop"});
+  ASSERT_TRUE(Eventually([&] { return session_.PlannerPid() == 0; }));
+
+  session_.Unset("HIERA_GCC");
+  session_.Unset("HIERA_CLANG");
+  const Outcome with = session_.App({"norm", "settle"});
+  ExpectRight(with);
+  EXPECT_GE(std::atoi(with["generation"].c_str()), 1) << with.errors;
+}
+
+TEST_F(Life, ADeletedStoreIsMadeAnew) {
+  const Outcome before = session_.App({"norm", "settle"});
+  ExpectRight(before);
+  std::filesystem::remove_all(session_.store());
+  const Outcome after = session_.App({"norm", "settle"});
+  ExpectRight(after);
+  EXPECT_EQ(after["first_generation"], "0");
+  EXPECT_GE(std::atoi(after["generation"].c_str()), 1) << after.errors;
+  EXPECT_EQ(after["load_failures"], "0");
+}
+
 TEST_F(Life, TheChildOfAForkKeepsWorking) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "gcc's thread sanitizer ends a forked child that starts a thread";

@@ -72,7 +72,7 @@ inline std::vector<Message> SampleMessages() {
       BaselineReport{key, 77.25},
       VariantReport{key, identity, "differs at element 3"},
       Query{"explain", "0f"},
-      Welcome{4711, "/home/u/.cache/hiera/m"},
+      Welcome{4711, "/home/u/.cache/hiera/m", "the disk is full"},
       Announce{SampleVariant()},
       Settled{key, "gemm mr=6 wins by 3.0"},
       Progress{key, 3, 16, "building mr=4"},
